@@ -134,7 +134,8 @@ export class Column {
       const answer = known.get(keyOf(hit));
       return { hit, answer, level: levelOf(hit, { answer, ...options }) };
     });
-    this.verdict.show({ likely: likely.length, near: near.length, unlikely: unlikely.length }, this.choice, {
+    const unsure = likely.filter((hit) => levelOf(hit, { answer: known.get(keyOf(hit)) }) === "unsure").length;
+    this.verdict.show({ likely: likely.length, unsure, near: near.length, unlikely: unlikely.length }, this.choice, {
       notice: this.notice, isJudged: this.isJudged, isComplete: this.verified?.complete, isDraft: this.isDraft, estimate: this.estimate, noise: this.noise });
     this.words.textContent = this.said(this.shown.length);
     this.list.show(this.shown);

@@ -1,7 +1,7 @@
 import { post } from "./api.js";
 import { el, plural, problem } from "./dom.js";
 import { facts } from "./hit.js";
-import { bestOfClauses, keyOf, levelOf } from "./levels.js";
+import { bestOfClauses, isLikely, keyOf, levelOf } from "./levels.js";
 import { blocksOf, marked } from "./marks.js";
 import { openPane } from "./pane.js";
 import { titleOf } from "./places.js";
@@ -118,7 +118,7 @@ class DocumentView {
     const { text } = this;
     // Who reads or writes elsewhere by now is left there.
     const isOurs = !this.isDrawn || this.body.contains(document.activeElement);
-    this.hits = this.all.filter((one) => this.isWeak || one.level === "likely" || this.isMeant(one));
+    this.hits = this.all.filter((one) => this.isWeak || isLikely(one.level) || this.isMeant(one));
     this.marks = this.hits.map(() => []);
     const cuts = this.restored ? [] : [...this.starts.keys()];
     this.body.replaceChildren(...[...blocksOf(text, this.hits, cuts)].flatMap((block) => [
@@ -127,7 +127,7 @@ class DocumentView {
     this.bars = this.hits.map((one) => el("i", { class: one.level, "--from": String(one.start / text.length), "--wide": String((one.end - one.start) / text.length) }));
     this.strip.replaceChildren(...this.bars);
     this.strip.ariaLabel = `Where the ${plural(this.hits.length, "mark")} lie in the document`;
-    const weaker = this.all.filter((one) => one.level !== "likely").length;
+    const weaker = this.all.filter((one) => !isLikely(one.level)).length;
     this.weak.hidden = !weaker;
     this.weak.ariaPressed = String(this.isWeak);
     this.weak.textContent = this.isWeak ? "Likely ones alone" : `${weaker.toLocaleString()} weaker`;

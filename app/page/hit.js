@@ -63,7 +63,7 @@ export function scoreBar(score) {
     el("span", {}, score.toFixed(2)));
 }
 
-const LEVELS = { near: "may be", unlikely: "unlikely", unjudged: "" };
+const LEVELS = { unsure: "not sure", near: "may be", unlikely: "unlikely", unjudged: "" };
 
 // What is to be known of a hit before it is believed. Who said yes or no comes first.
 export function tags(hit, { level, answer } = {}) {

@@ -23,12 +23,13 @@ export class Verdict {
   }
 }
 
-function judged({ likely, near, unlikely }, isComplete, estimate) {
+function judged({ likely, unsure, near, unlikely }, isComplete, estimate) {
   const rest = unlikely ? " The rest is unrelated text." : "";
   const may = near ? `${near.toLocaleString()} may be near` : "";
   if (!likely) return [el("strong", {}, "No likely match."), near ? ` ${may}, and differ in what is marked.${rest}` : " What is nearest does not say it."];
   const first = `${likely.toLocaleString()}${isComplete ? "" : " or more"} likely ${likely === 1 && isComplete ? "match" : "matches"}`;
-  return [el("strong", {}, first), may ? `, ${may}.` : ".", rest, estimate ? ` ${estimated(estimate, likely)}` : ""];
+  const doubt = unsure ? ` (${unsure === likely ? "not sure" : `${unsure.toLocaleString()} not sure`})` : "";
+  return [el("strong", {}, first), doubt, may ? `, ${may}.` : ".", rest, estimate ? ` ${estimated(estimate, likely)}` : ""];
 }
 
 // Said where the list is not all there is.

@@ -1,20 +1,23 @@
+# ruff: noqa: T201
 """Measures the first screen of the page on the judged phrases: the hits that it marks as likely though they are not.
 
     python -m tests.e2e.page.first_screen --address http://127.0.0.1:8000 [--collection calls]
 
-The collection holds the judged calls (``spanseek eval judged-corpora``), indexed with the default encoder. A row that the
-page marks as likely is right if a judge gave its place 1 or more, and wrong if he gave it 0; a place that nobody judged is
-counted apart. Also measures the time from the address to the verdict, and from a key and a move of the slider to the next
-frame, with 10,000 hits.
+The collection holds the judged calls (``spanseek eval judged-corpora``), indexed with the default encoder. Rows that the
+page shows as likely, without a doubt, are unmarked. One is right if a judge gave its place 1 or more, and wrong if he gave
+it 0; a place that nobody judged is counted apart. Queries whose id has an odd checksum chose no constant of the page. Also
+measures the time from the address to the verdict, and from a key or a move of the slider to the next frame, with 10,000
+hits.
 """
 
 import argparse
 import json
 import shutil
 import time
+import zlib
 from collections import Counter
 from pathlib import Path
-from statistics import quantiles
+from statistics import median, quantiles
 from typing import Any
 from urllib.parse import quote
 
@@ -24,7 +27,8 @@ JUDGED = Path(__file__).parents[3] / "research" / "data" / "judged"
 SIZE = {"width": 1280, "height": 900}
 HITS = 10_000
 
-_ROWS = """() => [...document.querySelectorAll(".card")].filter((card) => card.getBoundingClientRect().bottom <= innerHeight)
+_ROWS = """() => [...document.querySelectorAll(".card")]
+  .filter((card) => card.getBoundingClientRect().bottom <= innerHeight)
   .map((card) => [card.dataset.document, Number(card.dataset.start), card.classList.contains("likely")])"""
 # Milliseconds until the next frame is painted after each change of a control.
 _TIMES = """async ([selector, values]) => {
@@ -58,7 +62,8 @@ def grade_of(judged: list[dict[str, Any]], document: str, start: int) -> int | N
 
 def first_screens(page: Any, collection: str) -> None:
     """Counts the rows of the first screens of all queries by what is marked and what is true."""
-    judged, counts, times = grades(), Counter[str](), []
+    judged, times = grades(), []
+    halves = {"chooses": Counter[str](), "reported": Counter[str]()}
     for line in (JUDGED / "queries.ndjson").read_text().splitlines():
         query = json.loads(line)
         if query["corpus"] != "calls":
@@ -69,13 +74,17 @@ def first_screens(page: Any, collection: str) -> None:
         times.append(1000 * (time.perf_counter() - started))
         page.get_by_text("at any score").wait_for()
         rows = page.evaluate(_ROWS)
+        counts = halves["reported" if zlib.crc32(query["id"].encode()) % 2 else "chooses"]
         for document, start, is_likely in rows:
             grade = grade_of(judged.get(query["id"], []), document, start)
             truth = "unjudged" if grade is None else "right" if grade else "wrong"
             counts[f"{'unmarked' if is_likely else 'marked'}, {truth}"] += 1
         print(query["id"], page.locator(".verdict p").inner_text(), f"({len(rows)} rows)")
-    print(dict(counts), f"{sum(counts.values())} rows")
-    print(f"address to verdict: median {sorted(times)[len(times) // 2]:.0f} ms, 95 % {quantiles(times, n=20)[-1]:.0f} ms")
+    for half, counts in halves.items():
+        print(half, dict(counts), f"{sum(counts.values())} rows")
+    print(
+        f"address to verdict: median {sorted(times)[len(times) // 2]:.0f} ms, 95 % {quantiles(times, n=20)[-1]:.0f} ms"
+    )
 
 
 def controls(page: Any) -> None:
@@ -93,7 +102,7 @@ def controls(page: Any) -> None:
         ("typing", "#query", [f"stop {'it now please ' * 4}"[: 5 + number] for number in range(40)]),
     ):
         times = page.evaluate(_TIMES, [selector, values])
-        print(f"{name}: median {sorted(times)[len(times) // 2]:.0f} ms, 95 % {quantiles(times, n=20)[-1]:.0f} ms")
+        print(f"{name}: {summary(times)}")
 
 
 def main() -> None:

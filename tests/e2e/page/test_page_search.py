@@ -300,9 +300,7 @@ def test_the_threshold_of_the_collection_is_where_the_slider_starts(desktop, add
 
 def test_two_modes_have_thresholds_of_their_own(desktop):
     desktop.goto("/?c=sample&q=refund&vs=lexical&t=0.6&t2=0.2")
-    spans, words = (
-        desktop.get_by_role("region", name=name, exact=True) for name in ("By meaning", "By words")
-    )
+    spans, words = (desktop.get_by_role("region", name=name, exact=True) for name in ("By meaning", "By words"))
     spans.get_by_text("from 0.60 on").wait_for()
     words.get_by_text("from 0.20 on").wait_for()
     shown = words.locator(".card").count()

@@ -1,0 +1,313 @@
+"""What the page says of hits that were judged, and what a person does with them: the server's answers are made up."""
+
+import pytest
+
+from tests.e2e.page.checks import no_sideways_scrolling, serious
+
+TEXT = "Hello. The rent rises by 3 % a year. The rent never rises. Nice weather. The rent is due in May."
+SAID = {
+    "The rent rises by 3 % a year": ("match", 0.9, None),
+    "The rent never rises": ("differs", 0.4, ["negation"]),
+    "Nice weather": ("unrelated", 0.01, None),
+    "The rent is due in May": ("unrelated", 0.1, None),
+}
+
+
+def hit_of(text: str, rank: int, **more: object) -> dict[str, object]:
+    verdict, probability, differs = SAID[text]
+    start = TEXT.index(text)
+    place = {"document_id": "lease-7", "start": start, "end": start + len(text), "text": text, "mode": "best_span"}
+    judged = {"verdict": verdict, "probability": probability, "differs": differs, "clause": place, "rank": rank}
+    metadata = {"metadata": {"title": "Lease of 7 Elm Road"}, "part_metadata": {"speaker": "agent", "start": 65}}
+    return place | judged | {"score": probability, "raw": probability} | metadata | more
+
+
+def answer_of(hits: list[dict[str, object]], **more: object) -> dict[str, object]:
+    likely = sum(hit.get("verdict") == "match" for hit in hits)
+    verified = {"hits": len(hits), "likely": likely, "complete": True}
+    return {"hits": hits, "verified": verified, "threshold": {"value": None, "on": "score", "source": "none"}} | more
+
+
+def serve(page, hits: list[dict[str, object]], **more: object) -> list[dict[str, object]]:
+    """Answer every search with these hits; returns the list of requests."""
+    asked: list[dict[str, object]] = []
+
+    def answer(route) -> None:
+        asked.append(route.request.post_data_json)
+        route.fulfill(json=answer_of(hits, **more))
+
+    parts = [
+        {"start": 0, "end": 6, "metadata": {"speaker": "customer"}},
+        {"start": 7, "end": len(TEXT), "metadata": {}},
+    ]
+    document = {"id": "lease-7", "text": TEXT, "parts": parts, "metadata": {"title": "Lease of 7 Elm Road"}}
+    page.route("**/search", answer)
+    page.route("**/documents/lease-7?*", lambda route: route.fulfill(json=document))
+    return asked
+
+
+def all_hits() -> list[dict[str, object]]:
+    return [hit_of(text, rank) for rank, text in enumerate(SAID, 1)]
+
+
+def test_likely_hits_are_shown_and_others_on_request(page):
+    serve(page, all_hits())
+    page.goto("/?c=sample&q=the+rent+rises+every+year")
+    page.get_by_text("1 likely match, 1 may be near. The rest is unrelated text.").wait_for()
+    assert page.locator(".card").count() == 1
+    assert page.locator(".card mark").inner_text() == "The rent rises by 3 % a year"
+    page.get_by_role("button", name="May be 2").click()
+    near = page.locator(".card.near")
+    near.get_by_text("differs: negation").wait_for()
+    assert near.locator("mark s").all_inner_texts() == ["never"]
+    page.get_by_role("button", name="All 4").click()
+    assert page.locator(".card.unlikely").count() == 2
+    assert page.locator(".card.unlikely .tag").all_inner_texts() == ["unlikely"] * 2
+    assert serious(page) == []
+    assert no_sideways_scrolling(page)
+
+
+def test_a_match_that_is_not_certain_says_so(desktop):
+    sure = hit_of("The rent rises by 3 % a year", 1)
+    unsure = hit_of("The rent never rises", 2, verdict="match", probability=0.6, differs=None)
+    serve(desktop, [sure, unsure])
+    desktop.goto("/?c=sample&q=the+rent+rises+every+year")
+    desktop.get_by_text("2 likely matches (1 not sure).").wait_for()
+    assert desktop.locator(".card.unsure .tag").all_inner_texts() == ["not sure"]
+    assert desktop.locator(".card.likely .tag").count() == 0
+
+
+def test_without_a_likely_hit_the_nearest_are_said_to_be_that(desktop):
+    serve(desktop, [hit_of("Nice weather", 1), hit_of("The rent is due in May", 2)])
+    desktop.goto("/?c=sample&q=zxqv+blorft+wug")
+    desktop.get_by_text("No likely match. What is nearest does not say it.").wait_for()
+    assert desktop.locator(".card.likely").count() == 0
+    assert desktop.locator(".card .tag").all_inner_texts() == ["unlikely", "unlikely"]
+
+
+def test_a_sentence_stands_once(desktop):
+    """Its spans have one verdict, so the best of them stands for it."""
+    whole = hit_of("The rent rises by 3 % a year", 1)
+    part = whole | {"start": 7, "end": 15, "text": "The rent", "raw": 0.2, "score": 0.2, "rank": 2}
+    serve(desktop, [part, whole])
+    desktop.goto("/?c=sample&q=the+rent+rises+every+year")
+    desktop.get_by_text("1 likely match. The rest").wait_for()
+    assert desktop.locator(".card mark").all_inner_texts() == [whole["text"]]
+
+
+def test_more_likely_hits_than_were_read_are_estimated(desktop):
+    more = {"likely": {"shown": 1, "estimated": 40, "interval": [30, 55]}}
+    asked = serve(desktop, all_hits(), verified={"hits": 20, "likely": 1, "complete": False}, **more)
+    desktop.goto("/?c=sample&q=the+rent+rises+every+year")
+    desktop.get_by_text("1 or more likely matches").wait_for()
+    desktop.get_by_text("About 40 in the whole collection (30 to 55).").wait_for()
+    assert [one["verify"] for one in asked[:2]] == [20, 100]
+
+
+def test_ten_hits_fit_a_screen_and_one_shows_what_was_said_before(desktop):
+    hits = [hit_of("The rent rises by 3 % a year", rank, document_id=f"d{rank}") for rank in range(1, 30)]
+    serve(desktop, [hit_of("The rent rises by 3 % a year", 1), *hits])
+    desktop.goto("/?c=sample&q=the+rent+rises+every+year")
+    desktop.locator(".card").nth(10).wait_for()
+    seen = desktop.locator(".card").evaluate_all(
+        "cards => cards.filter((card) => card.getBoundingClientRect().bottom <= innerHeight).length"
+    )
+    assert seen >= 10
+    assert desktop.locator(".card .who").first.inner_text() == "agent 1:05 Lease of 7 Elm Road"
+    desktop.keyboard.press("j")
+    second = desktop.locator(".hits > li").nth(1)
+    before = second.bounding_box()["y"]
+    desktop.keyboard.press("b")
+    desktop.locator(".more .before").get_by_text("customer: Hello.").wait_for()
+    assert second.bounding_box()["y"] > before
+    desktop.keyboard.press("b")
+    desktop.locator(".more").wait_for(state="detached")
+    assert second.bounding_box()["y"] == before
+
+
+def test_a_document_stands_beside_the_list_with_its_likely_hits_marked(page):
+    asked = serve(page, all_hits())
+    page.goto("/?c=sample&q=the+rent+rises+every+year")
+    page.locator(".card .said").first.click()
+    pane = page.locator(".pane")
+    pane.get_by_text("1 of 1 mark").wait_for()
+    assert pane.locator("h2").inner_text() == "Lease of 7 Elm Road"
+    assert pane.locator("mark").all_inner_texts() == ["The rent rises by 3 % a year"]
+    pane.get_by_role("button", name="3 weaker").click()
+    assert pane.locator("mark").count() == 4
+    assert pane.locator("mark.near").all_inner_texts() == ["The rent never rises"]
+    with page.expect_request("**/search") as searched:
+        pane.get_by_role("searchbox").fill("weather")
+    assert searched.value.post_data_json["text"] == "weather"
+    assert asked[-1]["filter"]["expression"] == 'document.id = "lease-7"'
+    assert no_sideways_scrolling(page)
+    page.keyboard.press("Escape")
+    pane.wait_for(state="detached")
+    assert "d=" not in page.url
+
+
+def test_a_document_narrows_the_list_to_itself(desktop):
+    asked = serve(desktop, all_hits())
+    desktop.goto("/?c=sample&q=the+rent+rises+every+year")
+    desktop.locator(".card .said").first.click()
+    desktop.get_by_role("button", name="Search only here").click()
+    desktop.get_by_text('Filtered by document.id = "lease-7"').wait_for()
+    desktop.locator(".results:not([aria-busy]) .card").first.wait_for()
+    assert asked[-1]["filter"] == {"expression": 'document.id = "lease-7"'}
+
+
+def test_results_follow_what_is_written_and_stale_ones_are_dropped(desktop):
+    held = []
+
+    def answer(route) -> None:
+        body = route.request.post_data_json
+        text = {"the rent never": "The rent never rises"}.get(body["text"], "Nice weather")
+        if body["text"] == "the rent":
+            held.append(route)
+        else:
+            route.fulfill(json=answer_of([hit_of(text, 1)], **({"verified": None} if not body.get("verify") else {})))
+
+    desktop.route("**/search", answer)
+    desktop.goto("/?c=sample")
+    field = desktop.get_by_label("Phrase", exact=True)
+    with desktop.expect_request("**/search") as draft:
+        field.fill("the rent")
+    assert (draft.value.post_data_json["top_k"], draft.value.post_data_json["verify"]) == (30, 0)
+    field.fill("the rent never")
+    desktop.locator(".card mark").get_by_text("never").wait_for()
+    desktop.get_by_text("1 may be near").wait_for()
+    for route in held:
+        route.abort()
+    assert desktop.locator(".card mark").all_inner_texts() == ["The rent never rises"]
+    assert desktop.evaluate("document.activeElement.id") == "query"
+    assert "q=the+rent+never" in desktop.url
+
+
+def test_answers_move_the_threshold_and_survive(desktop):
+    hits = [
+        hit_of("The rent rises by 3 % a year", rank, document_id=f"d{rank}", score=0.9 - rank / 20)
+        for rank in range(1, 9)
+    ]
+    serve(desktop, hits)
+    document = {"id": "d", "text": TEXT, "parts": [], "metadata": {}}
+    desktop.route("**/documents/d*", lambda route: route.fulfill(json=document))
+    proposed = []
+
+    def propose(route) -> None:
+        proposed.append(route.request.post_data_json["labels"])
+        precision = {"value": 0.93, "low": 0.79, "high": 0.99}
+        route.fulfill(json={"thresholds": [{"score": 0.61, "precision": precision}]})
+
+    desktop.route("**/propose", propose)
+    desktop.goto("/?c=sample&q=the+rent+rises")
+    desktop.locator(".card").nth(7).wait_for()
+    for key in "yyyn":
+        desktop.keyboard.press("j")
+        desktop.keyboard.press(key)
+    desktop.get_by_text("4 answers; after 1 more a threshold is proposed.").wait_for()
+    desktop.reload()
+    desktop.get_by_text("you said yes").first.wait_for()
+    desktop.keyboard.press("j")
+    unanswered = desktop.locator(".card").filter(has_not_text="you said").last
+    unanswered.get_by_role("button", name="No, it does not").click()
+    desktop.get_by_text("from 0.61 on about 93 % are right (79 to 99 %)").wait_for()
+    assert desktop.get_by_label("Threshold").input_value() == "0.61"
+    assert {label["match"] for label in proposed[0]} == {True, False}
+    assert all(set(label) == {"phrase", "match", "span"} for label in proposed[0])
+    desktop.get_by_role("button", name="Undo the last answer").click()
+    desktop.get_by_text("4 answers; after 1 more").wait_for()
+    assert serious(desktop) == []
+
+
+def test_a_phrase_is_saved_with_its_threshold_and_dropped_again(desktop, address):
+    desktop.goto("/?c=sample&q=the+printer+is+broken&t=0.9")
+    desktop.locator(".results:not([aria-busy]) .tools-line").wait_for()
+    desktop.get_by_role("button", name="Save phrase").click()
+    desktop.get_by_text("Saved; ").wait_for()
+    saved = desktop.request.get(f"{address}/collections/sample/phrases/the%20printer%20is%20broken").json()
+    assert (saved["threshold"]["value"], saved["threshold"]["on"]) == (0.9, "score")
+    desktop.get_by_role("button", name="Saved").click()
+    desktop.get_by_text("No longer saved").wait_for()
+    assert not desktop.request.get(f"{address}/collections/sample/phrases/the%20printer%20is%20broken").ok
+
+
+def test_what_is_shown_is_exported_and_cited(browser, desktop, address):
+    desktop.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    desktop.goto("/?c=sample&q=refund&t=0.7")
+    desktop.locator(".card").first.wait_for()
+    desktop.get_by_text("Export", exact=True).click()
+    with desktop.expect_download() as download:
+        desktop.get_by_role("button", name="CSV, for a spreadsheet").click()
+    heading, first = download.value.path().read_text("utf-8-sig").splitlines()[:2]
+    assert "document_id" in heading.split(",")
+    assert "refund" in first.lower()
+    desktop.get_by_text("Export", exact=True).click()
+    desktop.get_by_role("button", name="Copy as citations").click()
+    desktop.locator("#status").get_by_text("copied").wait_for(state="attached")
+    (cited, *_) = desktop.evaluate("navigator.clipboard.readText()").splitlines()
+    assert cited.startswith("\u201c")
+    assert "characters " in cited
+
+
+@pytest.mark.slow
+def test_compared_modes_are_tabs_on_a_phone(page):
+    page.goto("/?c=sample&q=refund&vs=lexical")
+    page.locator(".card").first.wait_for()
+    if page.viewport_size["width"] > 640:
+        assert page.get_by_role("tab").first.is_hidden()
+        return
+    words = page.get_by_role("region", name="By words", exact=True)
+    assert words.is_hidden()
+    page.get_by_role("tab", name="By words").click()
+    words.locator(".card").first.wait_for()
+    assert words.locator(".card").first.bounding_box()["y"] < 1500
+
+
+def test_hits_are_counted_by_metadata(desktop):
+    desktop.goto("/?c=sample&q=refund&t=0.3")
+    chart = desktop.locator(".chart").filter(has_text="By kind")
+    chart.get_by_text("ticket").wait_for()
+    bars = chart.locator("li .meta").all_inner_texts()
+    assert bars == sorted(bars, key=lambda count: -int(count.replace(",", "")))
+
+
+WORDS = [
+    ("the rent rises", "the rent never rises", ["negation"], ["never"]),
+    ("ten days", "we wait 30 days", ["number"], ["30"]),
+    ("the rent increases", "the rent decreases", ["antonym"], ["decreases"]),
+    ("cancel my flight", "cancelling my hotel", ["object"], ["hotel"]),
+    ("my parcel is late", "good morning", ["object"], []),
+    ("it is late", "it isn't late", ["condition"], []),
+]
+
+
+def test_the_words_that_differ(desktop):
+    desktop.goto("/docs")
+    struck = desktop.evaluate(
+        """async (cases) => {
+          const path = document.querySelector('script[type=module]').src.replace('main.js', 'differences.js');
+          const { differing } = await import(path);
+          const struck = (text) => ({ start, end }) => text.slice(start, end);
+          return cases.map(([phrase, text, kinds]) => differing(phrase, text, kinds).map(struck(text)));
+        }""",
+        WORDS,
+    )
+    assert struck == [words for *_, words in WORDS]
+
+
+def test_a_match_leads_to_its_document_and_what_stands_around_it(desktop, address):
+    phrase = {"name": "boxes", "text": "the box was empty", "threshold": 0.99}
+    assert desktop.request.post(f"{address}/collections/sample/phrases", data=phrase).ok
+    document = {"id": "mail-9", "text": "Dear shop, the box was empty when it came. Regards."}
+    assert desktop.request.post(f"{address}/collections/sample/documents", data=document).ok
+    desktop.goto("/?view=data&c=sample")
+    matches = desktop.get_by_role("region", name="Matches of saved phrases")
+    row = matches.locator("tbody tr").filter(has_text="mail-9").first
+    row.get_by_role("button", name="Show what stands around").click()
+    row.get_by_text("Dear shop, ").wait_for()
+    with desktop.expect_download() as download:
+        matches.get_by_role("button", name="Export as CSV").click()
+    assert "mail-9" in download.value.path().read_text()
+    row.get_by_role("link", name="mail-9").click()
+    desktop.locator(".pane mark").first.wait_for()
+    assert desktop.locator(".pane mark").first.inner_text().lower().startswith("the box")
