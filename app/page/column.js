@@ -3,7 +3,7 @@ import { post } from "./api.js";
 import { charts } from "./charts.js";
 import { copy } from "./clipboard.js";
 import { showDocument } from "./document.js";
-import { el, plural, problem, say } from "./dom.js";
+import { el, plural, problem } from "./dom.js";
 import { exportMenu } from "./export.js";
 import { ThresholdSlider, counted, histogram } from "./histogram.js";
 import { hitRow, metadata, scoreBar } from "./hit.js";
@@ -35,7 +35,7 @@ export class Column {
     this.choice = verified?.likely > 0 ? "likely" : "near";
     this.verdict = new Verdict((choice) => { this.choice = choice; this.apply(); });
     this.words = el("p", { class: "meta" });
-    this.note = el("p", { class: "meta" });
+    this.note = el("p", { class: "meta", role: "status" });
     this.charts = el("div", { class: "charts" });
     this.slider = new ThresholdSlider(state[place(index)] || this.own || 0, (value) => this.describe(value), (value) => this.moved(value));
     this.list = new VirtualList(`Hits: ${name}`, (item, number, room) => this.row(item, number, room));
@@ -156,11 +156,10 @@ export class Column {
 
   async learn() {
     this.apply();
-    this.list.renew(this.list.current);
     this.proposing?.abort();
     const left = FEWEST - this.answers.size;
     const undo = el("button", { type: "button", class: "quiet", onclick: () => { this.answers.undo(); this.learn(); } }, "Undo the last answer");
-    const tell = (text) => { this.note.replaceChildren(...(this.answers.size ? [`${text} `, undo] : [])); say(text); };
+    const tell = (text) => { this.note.replaceChildren(...(this.answers.size ? [`${text} `, undo] : [])); };
     if (left > 0) { tell(`${plural(this.answers.size, "answer")}; after ${left} more a threshold is proposed.`); return; }
     this.proposing = new AbortController();
     try {

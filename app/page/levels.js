@@ -1,4 +1,5 @@
-// From here on the second look is seldom wrong: of the judged phrases of even checksum, 6 % of the matches that it says.
+// The probability from which on a match is shown without a doubt. Of the matches of judged calls (phrases of even checksum)
+// three of four are wrong below it, and one of five above it.
 const SURE = 0.85;
 
 // How sure it is that a hit says the phrase. The answer of a person comes before the second look's verdict, and this one before

@@ -22,12 +22,23 @@ export class VirtualList {
   }
 
   show(items, count = items.length) {
+    const focus = this.focus();
     if (items !== this.items) this.opened = -1;
     this.keep(items);
     this.items = items;
     this.count = count;
     this.select(Math.max(0, Math.min(this.current, count - 1)));
     this.draw();
+    this.refocus(focus);
+  }
+
+  // What has the focus within the current row, by its number; -1 if nothing has it.
+  focus() { return controls(this.rows.get(this.current)).indexOf(document.activeElement); }
+
+  // Gives the focus back to the current row if it was lost with the row before.
+  refocus(number) {
+    const made = controls(this.rows.get(this.current));
+    if (number >= 0 && !made.includes(document.activeElement)) (made[number] || made[0])?.focus({ preventScroll: true });
   }
 
   // Rows of equal items stay, and with them the focus.
@@ -44,21 +55,16 @@ export class VirtualList {
   open(index) {
     const before = this.opened;
     this.opened = index === before ? -1 : index;
-    this.renew(before);
-    this.renew(index);
-    this.draw();
+    for (const one of [before, index]) if (one >= 0) this.renew(one);
   }
 
-  // Makes a row anew; the focus stays on what had it.
+  // Makes a row anew.
   renew(index) {
-    const row = this.rows.get(index);
-    if (!row) return;
-    const focused = [row.firstChild, ...row.querySelectorAll("button")].indexOf(document.activeElement);
-    row.remove();
+    const focus = this.focus();
+    this.rows.get(index)?.remove();
     this.rows.delete(index);
     this.draw();
-    const made = this.rows.get(index);
-    if (focused >= 0 && made) [made.firstChild, ...made.querySelectorAll("button")][focused]?.focus({ preventScroll: true });
+    this.refocus(focus);
   }
 
   draw() {
@@ -123,7 +129,9 @@ export class VirtualList {
   close() { this.listening.abort(); }
 }
 
+const controls = (row) => (row ? [row.firstChild, ...row.querySelectorAll("button")] : []);
+
 // Only the current row is reached by Tab, so that a list of any length is a few steps.
 function reach(row, isCurrent) {
-  for (const one of row ? [row.firstChild, ...row.querySelectorAll("button")] : []) one.tabIndex = isCurrent ? 0 : -1;
+  for (const one of controls(row)) one.tabIndex = isCurrent ? 0 : -1;
 }

@@ -24,6 +24,8 @@ export class Matches {
   async show() {
     clearTimeout(this.timer);
     try {
+      this.texts ??= get(`/collections/${part(this.collection)}/phrases?limit=1000`).then(({ phrases }) => new Map(phrases.map((one) => [one.name, one.text])), () => new Map());
+      this.phrases = await this.texts;
       const count = await this.read();
       if (count || this.first) this.draw();
       if (count && !this.first) say(`${count.toLocaleString()} new match event${count === 1 ? "" : "s"}`);
@@ -61,7 +63,7 @@ export class Matches {
 
   // The search for its phrase, with its document open at the match.
   linked(one) {
-    const query = new URLSearchParams({ c: this.collection, q: one.phrase, d: one.document_id, at: String(one.start) });
+    const query = new URLSearchParams({ c: this.collection, q: this.phrases.get(one.phrase) ?? one.text ?? one.phrase, d: one.document_id, at: String(one.start) });
     return el("a", { href: `./?${query}` }, one.document_id);
   }
 

@@ -1,6 +1,6 @@
 import { ApiError, post } from "./api.js";
 import { Column, place } from "./column.js";
-import { el, say } from "./dom.js";
+import { el } from "./dom.js";
 import { filtersOf } from "./filters.js";
 import { CONTEXT } from "./hit.js";
 import { state } from "./state.js";
@@ -75,7 +75,6 @@ export async function showHits(results, signal, { early, isDraft = false, onshow
     }
   }
   await Promise.all(columns.map((one) => one.ask(signal)));
-  say(columns.map((one) => one.verdict.sentence.textContent).join("; "));
 }
 
 // The document that the address names, at the hit that it names.

@@ -3,11 +3,10 @@
 
     python -m tests.e2e.page.first_screen --address http://127.0.0.1:8000 [--collection calls]
 
-The collection holds the judged calls (``spanseek eval judged-corpora``), indexed with the default encoder. Rows that the
-page shows as likely, without a doubt, are unmarked. One is right if a judge gave its place 1 or more, and wrong if he gave
-it 0; a place that nobody judged is counted apart. Queries whose id has an odd checksum chose no constant of the page. Also
-measures the time from the address to the verdict, and from a key or a move of the slider to the next frame, with 10,000
-hits.
+The collection holds the judged calls (``spanseek eval judged-corpora``), indexed with the default encoder. Rows that
+the page shows as likely, without a doubt, are unmarked. One is right if a judge gave its place 1 or more, and wrong if
+he gave it 0; a place that nobody judged is counted apart. Also measures the time from the address to the verdict, and
+from a key or a move of the slider to the next frame, with 10,000 hits.
 """
 
 import argparse
@@ -82,9 +81,12 @@ def first_screens(page: Any, collection: str) -> None:
         print(query["id"], page.locator(".verdict p").inner_text(), f"({len(rows)} rows)")
     for half, counts in halves.items():
         print(half, dict(counts), f"{sum(counts.values())} rows")
-    print(
-        f"address to verdict: median {sorted(times)[len(times) // 2]:.0f} ms, 95 % {quantiles(times, n=20)[-1]:.0f} ms"
-    )
+    print(f"address to verdict: {summary(times)}")
+
+
+def summary(times: list[float]) -> str:
+    """The median and the 95th percentile of times in milliseconds."""
+    return f"median {median(times):.0f} ms, 95 % {quantiles(times, n=20)[-1]:.0f} ms"
 
 
 def controls(page: Any) -> None:

@@ -211,7 +211,7 @@ def test_answers_move_the_threshold_and_survive(desktop):
     unanswered = desktop.locator(".card").filter(has_not_text="you said").last
     unanswered.get_by_role("button", name="No, it does not").click()
     desktop.get_by_text("from 0.61 on about 93 % are right (79 to 99 %)").wait_for()
-    assert desktop.get_by_label("Threshold").input_value() == "0.61"
+    assert desktop.get_by_role("slider").input_value() == "0.61"
     assert {label["match"] for label in proposed[0]} == {True, False}
     assert all(set(label) == {"phrase", "match", "span"} for label in proposed[0])
     desktop.get_by_role("button", name="Undo the last answer").click()
