@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.e2e.page.checks import no_sideways_scrolling, serious
+from tests.e2e.page.checks import no_sideways_scrolling, serious, tab_to
 
 
 def test_a_search_shows_hits_that_the_threshold_filters(page):
@@ -53,7 +53,7 @@ def test_the_keyboard_steps_through_hits_explains_and_opens_them(page):
 
 def test_a_document_with_markup_stays_text(page):
     page.goto("/?c=sample&q=zebra+crossing")
-    page.locator(".card").first.get_by_text("<script>").wait_for()
+    page.locator(".card").first.get_by_text("window.bad").wait_for()
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     page.locator(".pane .text").get_by_text("onerror").wait_for()
@@ -386,7 +386,7 @@ def test_back_returns_to_the_search_before(desktop):
     desktop.keyboard.press("Enter")
     desktop.wait_for_url("**q=late**")
     desktop.locator(".results:not([aria-busy]) .card").first.wait_for()
-    desktop.keyboard.press("Tab")
+    tab_to(desktop, "Search")
     desktop.keyboard.press("j")
     desktop.keyboard.press("w")
     desktop.get_by_role("dialog").locator(".unit").first.wait_for()
