@@ -23,7 +23,6 @@ from urllib.parse import quote
 from playwright.sync_api import sync_playwright
 
 JUDGED = Path(__file__).parents[3] / "research" / "data" / "judged"
-SIZE = {"width": 1280, "height": 900}
 HITS = 10_000
 
 _ROWS = """() => [...document.querySelectorAll(".card")]
@@ -114,7 +113,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        page = browser.new_page(base_url=arguments.address, viewport=SIZE)
+        page = browser.new_page(base_url=arguments.address, viewport={"width": 1280, "height": 900})
         page.set_default_timeout(120_000)
         first_screens(page, arguments.collection)
         controls(page)
