@@ -309,5 +309,5 @@ def test_a_match_leads_to_its_document_and_what_stands_around_it(desktop, addres
         matches.get_by_role("button", name="Export as CSV").click()
     assert "mail-9" in download.value.path().read_text()
     row.get_by_role("link", name="mail-9").click()
-    desktop.locator(".pane mark").first.wait_for()
-    assert desktop.locator(".pane mark").first.inner_text().lower().startswith("the box")
+    desktop.locator(".pane mark.current").first.wait_for()
+    assert desktop.locator(".pane mark.current").first.inner_text().lower().startswith("the box")
