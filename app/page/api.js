@@ -1,9 +1,25 @@
 // The public API, beside the page: both may lie under a prefix. Paths are written as the API names them, from its root.
 const beside = (path) => path.slice(1);
 
-// The key is held in memory only: reloading the page forgets it.
-let key = "";
-export const setKey = (value) => { key = value; };
+// The key is kept for this tab, until it is signed out or closed.
+const KEY = "spanseek-key";
+let key = sessionStorage.getItem(KEY) || "";
+export const hasKey = () => Boolean(key);
+export function setKey(value) {
+  key = value;
+  rights.clear();
+  if (key) sessionStorage.setItem(KEY, key); else sessionStorage.removeItem(KEY);
+}
+
+// What a key may do beside searching, asked once for each right: a view without it leaves out what it would be refused.
+const PROBES = { index: () => "/tasks?limit=1", admin: (collection) => `/admin/collections/${part(collection)}/thresholds` };
+const rights = new Map();
+export function may(right, collection) {
+  if (!key || !collection) return Promise.resolve(true);
+  const path = PROBES[right](collection);
+  if (!rights.has(path)) rights.set(path, get(path).then(() => true, (error) => error.status !== 403));
+  return rights.get(path);
+}
 
 export class ApiError extends Error {
   constructor(status, problem) {
@@ -13,7 +29,8 @@ export class ApiError extends Error {
 }
 
 export async function call(method, path, { body, signal, type = "application/json", accept, reader } = {}) {
-  const headers = key ? { Authorization: `Bearer ${key}` } : {};
+  const used = key;
+  const headers = used ? { Authorization: `Bearer ${key}` } : {};
   if (body !== undefined) headers["Content-Type"] = type;
   if (accept) headers.Accept = accept;
   const sent = body === undefined || typeof body === "string" || body instanceof Blob ? body : JSON.stringify(body);
@@ -25,12 +42,15 @@ export async function call(method, path, { body, signal, type = "application/jso
     throw new ApiError(0, UNREACHED);
   }
   if (response.ok && reader) return reader(response);
-  return answered(response.ok, response.status, await response.json().catch(() => ({})));
+  return answered(response.ok, response.status, await response.json().catch(() => ({})), used);
 }
 
-function answered(isGood, status, answer) {
+function answered(isGood, status, answer, used) {
   if (isGood) return answer;
-  if (status === 401) document.dispatchEvent(new CustomEvent("sign-in", { detail: { refused: key ? answer.detail : "" } }));
+  if (status === 401) {
+    if (used === key) setKey("");
+    document.dispatchEvent(new CustomEvent("sign-in", { detail: { refused: used ? answer.detail : "" } }));
+  }
   throw new ApiError(status, answer);
 }
 
@@ -38,18 +58,20 @@ const UNREACHED = { detail: "The server cannot be reached.", hint: "Check that i
 
 // Posts a file as it is; `onprogress` gets the share that was sent, which fetch would not say.
 export async function send(path, file, headers, onprogress) {
+  const used = key;
   const request = new XMLHttpRequest();
   request.open("POST", beside(path));
-  for (const [name, value] of Object.entries(key ? { ...headers, Authorization: `Bearer ${key}` } : headers)) request.setRequestHeader(name, value);
+  for (const [name, value] of Object.entries(used ? { ...headers, Authorization: `Bearer ${used}` } : headers)) request.setRequestHeader(name, value);
   request.upload.onprogress = (event) => { if (event.lengthComputable) onprogress(event.loaded / event.total); };
   await new Promise((done) => { request.onloadend = done; request.send(file); });
   if (!request.status) throw new ApiError(0, UNREACHED);
   let answer = {};
   try { answer = JSON.parse(request.responseText); } catch { /* no problem document */ }
-  return answered(request.status < 400, request.status, answer);
+  return answered(request.status < 400, request.status, answer, used);
 }
 
 export const get = (path, options) => call("GET", path, options);
 export const post = (path, body, options) => call("POST", path, { ...options, body });
+export const remove = (path, body) => call("DELETE", path, { body });
 export const put = (path, body) => call("PUT", path, { body });
 export const part = encodeURIComponent;

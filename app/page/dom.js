@@ -1,3 +1,5 @@
+import { t } from "./words.js";
+
 // Elements without markup: every string becomes a text node.
 export function el(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -32,6 +34,34 @@ export function problem(error) {
     el("h2", {}, error.message), error.hint ? el("p", { class: "muted" }, error.hint) : null);
 }
 
+// What is wrong with a field stands at it, until it is changed.
+export function fieldProblem(control, error) {
+  clearProblem(control);
+  const id = `problem-${control.id || control.name}`;
+  control.setAttribute("aria-invalid", "true");
+  control.setAttribute("aria-describedby", id);
+  control.after(el("span", { id, class: "wrong", role: "alert" }, [error.message, error.hint].filter(Boolean).join(" ")));
+  control.addEventListener("input", () => clearProblem(control), { once: true });
+  control.focus();
+}
+
+export function clearProblem(control) {
+  control.removeAttribute("aria-invalid");
+  control.removeAttribute("aria-describedby");
+  if (control.nextElementSibling?.classList.contains("wrong")) control.nextElementSibling.remove();
+}
+
+// A button that asks once more before it acts.
+export function sureButton(label, sure, action) {
+  const button = el("button", { type: "button", class: "plain" }, label);
+  const again = (event) => {
+    if (event.type === "click" && button.textContent === sure) action();
+    else button.textContent = event.type === "click" ? sure : label;
+  };
+  for (const name of ["click", "blur"]) button.addEventListener(name, again);
+  return button;
+}
+
 // Columns of numbers stand to the right.
 export function table(headings, rows, caption) {
   const isRight = headings.map((_, column) => rows.some((row) => row[column] !== "") && rows.every((row) => row[column] === "" || isNumber(row[column])));
@@ -58,7 +88,7 @@ export function openDialog(title, ...content) {
   dialog.onpointerdown = (event) => { if (event.target === dialog) dialog.close(); };
   dialog.replaceChildren(
     el("div", { class: "row head" }, el("h2", { id: "dialog-title", class: "grow" }, title),
-      el("button", { class: "plain", type: "button", onclick: () => dialog.close() }, "Close")),
+      el("button", { class: "plain", type: "button", onclick: () => dialog.close() }, t("close"))),
     el("div", { class: "body", tabindex: "0", role: "group", "aria-labelledby": "dialog-title" }, content.flat()));
   if (!dialog.open) dialog.showModal();
   else dialog.querySelector("button").focus(); // what had the focus is gone

@@ -7,17 +7,32 @@ export function kindOf(name) {
   return /\.(txt|md)$/i.test(plain) && !packed ? { kind: "text", packed, name: plain } : null;
 }
 
-// The names of a table's columns, and the number of that with the longest cells; of its beginning, in UTF-8, in UTF-16
-// with its mark, or in what spreadsheets write.
-export async function columnsOf(file, packed) {
-  const stream = packed ? file.stream().pipeThrough(new DecompressionStream("gzip")) : file.slice(0, 65536).stream();
+const READ_BYTES = 1 << 18;
+const READ_ROWS = 500;
+
+// The names of a table's columns and its first rows, of its beginning, in UTF-8, in UTF-16 with its mark, or in what
+// spreadsheets write. The last row may be cut and is left out, unless the table ends there.
+export async function beginningOf(file, packed) {
+  const bytes = await firstBytes(packed ? file.stream().pipeThrough(new DecompressionStream("gzip")) : file.slice(0, READ_BYTES).stream());
+  const [names = [], ...rows] = rowsOf(decoded(bytes), READ_ROWS);
+  const isWhole = bytes.length < READ_BYTES && rows.length < READ_ROWS - 1;
+  return { names, rows: (isWhole ? rows : rows.slice(0, -1)).filter((row) => row.some(Boolean)) };
+}
+
+async function firstBytes(stream) {
   const reader = stream.getReader();
-  const { value } = await reader.read();
+  const pieces = [];
+  let length = 0;
+  while (length < READ_BYTES) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    pieces.push(value);
+    length += value.length;
+  }
   reader.cancel().catch(() => {});
-  const [header = [], ...rows] = rowsOf(decoded(value || new Uint8Array()), 10);
-  const lengths = header.map((_, column) => rows.reduce((sum, row) => sum + (row[column] || "").length, 0));
-  const longest = header[lengths.indexOf(Math.max(...lengths))] || "";
-  return { names: header.filter(Boolean), longest };
+  const bytes = new Uint8Array(length);
+  pieces.reduce((at, piece) => { bytes.set(piece, at); return at + piece.length; }, 0);
+  return bytes.subarray(0, READ_BYTES);
 }
 
 function decoded(bytes) {

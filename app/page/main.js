@@ -1,53 +1,114 @@
-import { setKey } from "./api.js";
-import { el, field, openDialog, problem } from "./dom.js";
+import { hasKey, may, setKey } from "./api.js";
+import { MissingCollection, missing } from "./collections.js";
 import { dataView } from "./data.js";
+import { el, field, openDialog, problem, say, select } from "./dom.js";
 import { referenceView } from "./reference.js";
+import { restoreView } from "./restore.js";
 import { closeView, searchView } from "./search.js";
 import { reload, state, update } from "./state.js";
+import { textsView } from "./facets.js";
 import { closeThresholds, thresholdsView } from "./thresholds.js";
+import { LANGUAGES, currentLanguage, setLanguage, t } from "./words.js";
 
-const VIEWS = {
-  search: ["Search", searchView], thresholds: ["Thresholds", thresholdsView], data: ["Data", dataView], docs: ["API", referenceView],
-};
+const VIEWS = { search: searchView, thresholds: thresholdsView, data: dataView, texts: textsView, restore: restoreView, docs: referenceView };
 const ADDRESSES = { search: "./", docs: "docs" };
-const main = document.getElementById("main");
+const NEEDS = { thresholds: "admin" };
+const root = document.documentElement;
+const at = (id) => document.getElementById(id);
 
+// A view writes into a place of its own: one that is late has none any more.
 async function show() {
   const name = location.pathname.endsWith("/docs") ? "docs" : Object.hasOwn(VIEWS, state.view ?? "") ? state.view : "search";
-  const [label, view] = VIEWS[name];
-  document.title = `${label} · Spanseek`;
-  document.getElementById("nav").replaceChildren(...Object.entries(VIEWS).map(([id, [text]]) => el("a", {
-    href: ADDRESSES[id] || `./?view=${id}`, "aria-current": id === name ? "page" : null,
-  }, text)));
+  document.title = `${t(name)} · Spanseek`;
   closeView();
   closeThresholds();
-  try { await view(main); } catch (error) { if (error.name !== "AbortError") main.replaceChildren(problem(error)); }
+  frame(name);
+  const place = el("div", {}, el("p", { class: "muted" }, t("loading")));
+  at("main").replaceChildren(place);
+  try { await VIEWS[name](place); } catch (error) {
+    if (error.name === "AbortError") return;
+    place.replaceChildren(error instanceof MissingCollection ? missing(error) : error.status === 401 ? signedOut() : problem(error));
+  }
 }
+
+// What stands around the view: its links, the language and the buttons.
+function frame(name) {
+  root.lang = currentLanguage();
+  const links = Object.keys(VIEWS).map((id) => el("a", { href: ADDRESSES[id] || `./?view=${id}`, "aria-current": id === name ? "page" : null }, t(id)));
+  at("nav").replaceChildren(...links);
+  at("nav").ariaLabel = t("views");
+  document.querySelector(".skip").textContent = t("skip");
+  at("language").ariaLabel = t("language");
+  sayTheme();
+  if (hasKey()) at("sign-in").hidden = false;
+  at("sign-in").textContent = t(hasKey() ? "sign_out" : "sign_in");
+  for (const [id, right] of Object.entries(NEEDS)) {
+    if (id !== name) may(right, state.c).then((allowed) => { links[Object.keys(VIEWS).indexOf(id)].hidden = !allowed; });
+  }
+}
+
+const signedOut = () => el("section", { class: "panel" }, el("h1", {}, t("sign_in_first")), el("p", { class: "muted" }, t("sign_in_hint")),
+  el("button", { type: "button", onclick: signIn }, t("sign_in")));
 
 // A server without keys asks for none, and the button stays away.
 function signIn({ detail }) {
-  document.getElementById("sign-in").hidden = false;
-  const input = el("input", { type: "password", autocomplete: "off", required: true });
-  openDialog("Sign in with a key", el("form", { onsubmit: (event) => {
+  if (at("dialog").open && at("key") && !detail?.refused) return; // several requests were refused at once
+  at("sign-in").hidden = false;
+  at("sign-in").textContent = t("sign_in");
+  const input = el("input", { id: "key", type: "password", autocomplete: "off", required: true });
+  openDialog(t("sign_in_title"), el("form", { onsubmit: (event) => {
     event.preventDefault();
     setKey(input.value.trim());
-    document.getElementById("dialog").close();
+    at("dialog").close();
     show();
-  } }, detail?.refused ? el("p", { class: "problem", role: "alert" }, `This key was refused. ${detail.refused}`) : null,
-  el("p", { class: "muted" }, "The key stays in this page's memory until you reload it. `spanseek keys create` makes one."),
-  field("API key", input), el("p", {}, el("button", { type: "submit" }, "Sign in"))));
+  } }, detail?.refused ? el("p", { class: "problem", role: "alert" }, t("key_refused", { why: detail.refused })) : null,
+  field(t("key"), input), el("p", { class: "meta" }, t("key_kept")), el("p", { class: "actions" }, el("button", { type: "submit" }, t("sign_in")))));
+  input.focus();
 }
 
-document.getElementById("sign-in").addEventListener("click", signIn);
-document.addEventListener("sign-in", signIn);
-const root = document.documentElement;
+function signOut() {
+  setKey("");
+  say(t("signed_out"));
+  show();
+}
+
+// Links between the views keep the page: its modules, what it has read, and the key's answers.
+function follow(event) {
+  const link = event.target.closest?.("a[href]");
+  if (!link || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey || link.target || link.download) return;
+  const home = new URL("./", location.href);
+  const to = new URL(link.href);
+  if (to.hash || to.origin !== home.origin || ![home.pathname, `${home.pathname}docs`].includes(to.pathname)) return;
+  event.preventDefault();
+  if (link.closest("#nav") && state.c) to.searchParams.set("c", state.c);
+  history.pushState(null, "", to.href);
+  go();
+  scrollTo(0, 0);
+  at("main").focus();
+  say(t("shown", { view: document.title.split(" · ")[0] }));
+}
+
+function go() {
+  at("dialog").close();
+  reload();
+  show();
+}
+
+const isDark = () => (root.style.colorScheme ? root.style.colorScheme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
+const sayTheme = () => { at("theme").textContent = t("theme", { state: t(isDark() ? "dark" : "light") }); };
 root.style.colorScheme = localStorage.getItem("theme") || "";
-document.getElementById("theme").addEventListener("click", () => {
-  const dark = root.style.colorScheme ? root.style.colorScheme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  root.style.colorScheme = dark ? "light" : "dark";
+at("theme").addEventListener("click", () => {
+  root.style.colorScheme = isDark() ? "light" : "dark";
   localStorage.setItem("theme", root.style.colorScheme);
+  sayTheme();
 });
-document.getElementById("dialog").addEventListener("close", () => { if (state.d) update({ d: "", at: "" }); });
+const languages = select(Object.entries(LANGUAGES), currentLanguage(), (value) => { setLanguage(value); show(); });
+languages.id = "language";
+at("language").replaceWith(languages);
+at("sign-in").addEventListener("click", (event) => { if (hasKey()) signOut(); else signIn(event); });
+document.addEventListener("sign-in", signIn);
+document.addEventListener("click", follow);
+at("dialog").addEventListener("close", () => { if (state.d) update({ d: "", at: "" }); });
 // A file that is dropped beside the place for it would take the page's place.
 for (const name of ["dragover", "drop"]) {
   document.addEventListener(name, (event) => {
@@ -56,5 +117,5 @@ for (const name of ["dragover", "drop"]) {
     document.querySelector(".drop")?.dispatchEvent(new DragEvent(name, { dataTransfer: event.dataTransfer, cancelable: true }));
   });
 }
-addEventListener("popstate", () => { document.getElementById("dialog").close(); reload(); show(); });
+addEventListener("popstate", go);
 show();

@@ -1,12 +1,14 @@
 import { get } from "./api.js";
 import { el, table } from "./dom.js";
+import { tryIt } from "./try_it.js";
+import { t } from "./words.js";
 
 // The OpenAPI document, to read. Its descriptions are set as text.
 export async function referenceView(main) {
   const document = await get("/openapi.json");
   const routes = Object.entries(document.paths).flatMap(([path, item]) => Object.entries(item).map(([method, route]) => ({ path, method, route })));
   main.replaceChildren(el("h1", {}, `${document.info.title} API ${document.info.version}`), ...prose(document.info.description),
-    el("p", {}, el("a", { href: "openapi.json" }, "The OpenAPI document")), ...groups(routes, document.tags || []).flatMap(({ name, description, own }) => [
+    el("p", {}, el("a", { href: "openapi.json" }, t("openapi"))), ...groups(routes, document.tags || []).flatMap(({ name, description, own }) => [
       el("h2", { class: "section" }, name[0].toUpperCase() + name.slice(1), " ", el("span", { class: "meta" }, description)), ...own.map((one) => described(one, document))]));
 }
 
@@ -24,9 +26,10 @@ const prose = (text) => text.split(/\n\s*\n/).map((paragraph) => el("p", { class
 function described({ path, method, route }, document) {
   const body = Object.entries(route.requestBody?.content || {});
   const content = prose(route.description || "");
-  if (route.parameters?.length) content.push(table(["Parameter", "In", "Meaning"], route.parameters.map((one) => [one.name + (one.required ? " (required)" : ""), one.in, one.description || ""]), "Parameters"));
-  for (const [type, { schema }] of body) content.push(el("p", { class: "meta" }, `Body: ${type}`), fields(schema, document));
-  content.push(table(["Status", "Meaning"], Object.entries(route.responses).map(([status, answer]) => [status, answer.description]), "Answers"));
+  if (route.parameters?.length) content.push(table([t("parameter"), t("where"), t("meaning")], route.parameters.map((one) => [one.name + (one.required ? ` (${t("required")})` : ""), one.in, one.description || ""]), t("parameters")));
+  for (const [type, { schema }] of body) content.push(el("p", { class: "meta" }, t("body_of", { type })), fields(schema, document));
+  content.push(table([t("status"), t("meaning")], Object.entries(route.responses).map(([status, answer]) => [status, answer.description]), t("answers")));
+  content.push(tryIt({ path, method, route }, document.components.schemas));
   return el("details", { class: "panel" }, el("summary", {}, el("strong", {}, `${method.toUpperCase()} ${path}`), el("span", { class: "meta" }, ` ${route.summary || ""}`)), content);
 }
 
@@ -34,5 +37,5 @@ function fields(schema, document) {
   const references = [schema, ...(schema?.anyOf || [])].map((one) => one?.$ref).filter(Boolean);
   const model = references.length ? document.components.schemas[references[0].split("/").at(-1)] : schema;
   const rows = Object.entries(model?.properties || {}).map(([name, one]) => [name, one.default === undefined ? "" : JSON.stringify(one.default), one.description || ""]);
-  return rows.length ? table(["Field", "Default", "Meaning"], rows, "Fields of the body") : el("p", {}, model?.description || "");
+  return rows.length ? table([t("field"), t("default"), t("meaning")], rows, t("body_fields")) : el("p", {}, model?.description || "");
 }

@@ -1,6 +1,8 @@
 import { get } from "./api.js";
+import { chooseCollection } from "./collections.js";
 import { showTable } from "./counts.js";
 import { el, field, fill, problem, select } from "./dom.js";
+import { emptyView } from "./empty.js";
 import { Filters } from "./filters.js";
 import { closePane } from "./pane.js";
 import { FEW, MODES, ask, requestsOf, showHits } from "./results.js";
@@ -29,10 +31,10 @@ export async function searchView(main, focus = "") {
   early?.answers.catch(() => {}); // said where it is awaited
   const { collections } = await get("/collections");
   if (!collections.length) {
-    main.replaceChildren(el("h1", {}, "Nothing to search yet"), el("p", {}, "Add documents under ", el("a", { href: "./?view=data" }, "Data"), ", then come back."));
+    emptyView(main);
     return;
   }
-  if (!collections.some((one) => one.name === state.c)) update({ c: (collections.find((one) => one.documents) || collections[0]).name });
+  await chooseCollection(collections);
   forgetDocuments();
   const view = { main, results: el("div", { class: "results" }), isTyped: false };
   view.filters = new Filters(isWide(), () => search(view));

@@ -1,5 +1,6 @@
 import { ApiError, call, get, part, post } from "./api.js";
 import { el, problem, table, when } from "./dom.js";
+import { t } from "./words.js";
 
 const AGAIN_MS = 1000;
 const ENDED = ["done", "failed", "cancelled"];
@@ -10,7 +11,7 @@ export async function finished(answer) {
   if (answer.results) return answer.results.map((result, place) => ({ ...result, place }));
   let task = answer;
   while (!hasEnded(task)) task = await get(`/tasks/${part(task.id)}?wait=5`);
-  if (task.status !== "done") throw new ApiError(0, { detail: task.error?.detail || `The upload was ${task.status}.`, hint: task.error?.hint });
+  if (task.status !== "done") throw new ApiError(0, { detail: task.error?.detail || t("upload_was", { status: task.status }), hint: task.error?.hint });
   const lines = await call("GET", `/tasks/${part(task.id)}/results`, { reader: (response) => response.text() });
   return lines.split("\n").filter(Boolean).map((line) => JSON.parse(line)).map((result) => ({ ...result, place: result.line - 1 }));
 }
@@ -20,7 +21,7 @@ export class Tasks {
   constructor(collection) {
     this.collection = collection;
     this.list = el("div");
-    this.element = el("section", { class: "panel", "aria-label": "Tasks" }, el("h2", {}, `Tasks of ${collection}`), this.list);
+    this.element = el("section", { class: "panel", "aria-label": t("tasks") }, el("h2", {}, t("tasks_of", { name: collection })), this.list);
   }
 
   async show() {
@@ -28,7 +29,7 @@ export class Tasks {
     try {
       const { tasks } = await get(`/tasks?limit=10&collection=${part(this.collection)}`);
       this.list.replaceChildren(...(tasks.length ? tasks.map((task) => this.row(task))
-        : [el("p", { class: "muted" }, "None yet. Large uploads, reindexing and other long work run as tasks.")]));
+        : [el("p", { class: "muted" }, t("no_tasks"))]));
       if (tasks.some((task) => !hasEnded(task))) {
         this.timer = setTimeout(() => { if (this.element.isConnected) this.show(); }, AGAIN_MS);
       }
@@ -43,12 +44,12 @@ export class Tasks {
       try { await post(`/tasks/${part(task.id)}/cancel`, {}); } catch (error) { this.list.append(problem(error)); return; }
       this.show();
     };
-    return el("article", {},
+    return el("article", { class: "entry" },
       el("div", { class: "row" }, el("span", { class: "grow" }, label),
-        runs ? el("button", { type: "button", class: "plain", disabled: task.cancel_requested, onclick: cancel }, "Cancel") : null),
-      runs ? el("progress", { "aria-label": `Progress of ${task.kind}`, ...(task.progress.total && { max: task.progress.total, value: task.progress.done }) }) : null,
+        runs ? el("button", { type: "button", class: "plain", disabled: task.cancel_requested, onclick: cancel }, t("cancel")) : null),
+      runs ? el("progress", { "aria-label": t("progress_of", { name: task.kind }), ...(task.progress.total && { max: task.progress.total, value: task.progress.done }) }) : null,
       task.error ? el("p", { class: "problem" }, [task.error.detail, task.error.hint].join(" ")) : null,
-      task.errors.length ? el("details", {}, el("summary", {}, "Errors by line"),
-        table(["Line", "Why"], task.errors.map((error) => [String(error.line), error.detail]), `Errors of ${task.kind}`)) : null);
+      task.errors.length ? el("details", {}, el("summary", {}, t("errors_by_line")),
+        table([t("line"), t("why")], task.errors.map((error) => [String(error.line), error.detail]), t("errors_of", { name: task.kind }))) : null);
   }
 }

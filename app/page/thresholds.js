@@ -16,7 +16,7 @@ export async function thresholdsView(main) {
     main.replaceChildren(el("h1", {}, "Nothing to tune yet"), el("p", {}, "Add documents under ", el("a", { href: "./?view=data" }, "Data"), " first."));
     return;
   }
-  if (!collections.some((one) => one.name === state.c)) update({ c: collections[0].name });
+  await chooseCollection(collections);
   const { phrases } = await get(`/collections/${part(state.c)}/phrases?limit=1000`);
   const saved = phrases.find((one) => one.name === state.p) || phrases[0];
   const work = el("div");

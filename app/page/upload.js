@@ -1,44 +1,62 @@
 import { ApiError, get, part, post, put, send } from "./api.js";
-import { el, field, problem, say, select, table } from "./dom.js";
-import { columnsOf, kindOf } from "./files.js";
-import { state, update } from "./state.js";
+import { address } from "./collections.js";
+import { clearProblem, el, field, fieldProblem, problem, say, select, table } from "./dom.js";
+import { kindOf } from "./files.js";
+import { collectionName, freeName, stem } from "./names.js";
+import { update } from "./state.js";
+import { tableForm } from "./table_form.js";
 import { finished, hasEnded } from "./tasks.js";
+import { undoButton, writtenBy, written } from "./undo.js";
+import { roughly, t } from "./words.js";
 
 const NEW = "";
+const LEFT_FROM_MS = 2000;
+const NO_PANELS = { follow: async () => {}, tasks: { show() {} } };
 
 // The form that adds files to a collection, which the panels then follow; `changed` is called when one has been added.
-export function uploadForm(collections, panels, changed) {
+export function uploadForm(collections, panels = NO_PANELS, changed = async () => {}) {
   const log = el("div", { "aria-live": "polite" });
-  const name = el("input", { value: state.c ? "" : "documents", maxlength: "63", placeholder: "documents" });
-  const named = field("Name of the new collection", name);
-  const target = select([...collections.map((one) => [one.name, one.name]), [NEW, "A new collection"]], state.c || NEW, (value) => {
+  const name = el("input", { id: "new-name", maxlength: "200", placeholder: t("named_after") });
+  name.addEventListener("change", () => { name.value = collectionName(name.value); });
+  const named = field(t("new_name"), name);
+  const target = select([[NEW, t("new_collection")], ...collections.map((one) => [one.name, one.name])], NEW, (value) => {
     named.hidden = value !== NEW;
     if (value === NEW) return;
     update({ c: value });
     panels.follow(value);
   });
-  named.hidden = Boolean(state.c);
   const choose = el("input", { type: "file", multiple: true, accept: ".ndjson,.jsonl,.csv,.tsv,.gz,.txt,.md" });
+  // The collection that files go into, made if it is new. What is wrong with its name is said at the field.
+  const made = async (first) => {
+    if (target.value !== NEW) return target.value;
+    const taken = [...target.options].map((one) => one.value);
+    name.value = collectionName(name.value) || freeName(collectionName(stem(first.name)) || "documents", taken);
+    try { await put(`/collections/${part(name.value)}`, {}); } catch (error) {
+      if (![409, 422].includes(error.status)) throw error;
+      fieldProblem(name, error);
+      return null;
+    }
+    if (!taken.includes(name.value)) target.add(new Option(name.value, name.value));
+    target.value = name.value;
+    named.hidden = true;
+    return name.value;
+  };
   const add = async (files) => {
-    const collection = target.value || name.value.trim();
-    if (!collection) { log.replaceChildren(el("p", { role: "alert" }, "Name the new collection first.")); name.focus(); return; }
+    if (!files.length) return;
+    for (const old of log.querySelectorAll(":scope > .problem, .file:has(.problem)")) old.remove();
+    clearProblem(name);
     try {
-      if (target.value === NEW) {
-        await put(`/collections/${part(collection)}`, {});
-        target.add(new Option(collection, collection), target.options.length - 1);
-        target.value = collection;
-        named.hidden = true;
-      }
+      const collection = await made(files[0]);
+      if (!collection) return;
       update({ c: collection });
       await panels.follow(collection);
-      for (const file of files) await addFile(collection, file, log, panels.tasks, changed);
+      for (const file of files) await new Addition(collection, file, panels, changed).run(log);
       await changed();
     } catch (error) { log.append(problem(error)); }
   };
   choose.addEventListener("change", async () => { await add([...choose.files]); choose.value = ""; });
-  const drop = el("div", { class: "panel drop" }, el("h2", {}, "Add documents"),
-    el("p", { class: "muted" }, "Drop text files, tables (CSV, TSV) or NDJSON here, or choose them. Tables and NDJSON may be gzipped."),
-    el("div", { class: "options" }, field("Into", target), named, field("Files", choose)), log);
+  const drop = el("div", { class: "panel drop" }, el("h2", {}, t("add_documents")), el("p", { class: "muted" }, t("add_hint")),
+    el("div", { class: "options" }, field(t("files"), choose), field(t("into"), target), named), log);
   const over = (on) => (event) => { event.preventDefault(); drop.classList.toggle("over", on); };
   drop.addEventListener("dragover", over(true));
   drop.addEventListener("dragleave", over(false));
@@ -46,74 +64,75 @@ export function uploadForm(collections, panels, changed) {
   return drop;
 }
 
-// A file has a place of its own in the log; what goes wrong with it does not stop the others.
-async function addFile(collection, file, log, tasks, changed) {
-  const place = el("article", { class: "file" });
-  log.append(place);
-  const kind = kindOf(file.name);
-  try {
-    if (!kind) throw new ApiError(0, { detail: `${file.name} was not sent.`, hint: "The page takes .txt, .md, .csv, .tsv, .ndjson and .jsonl; `spanseek index` also reads PDF, Word, HTML, subtitles and Parquet." });
-    if (kind.kind === "text") await addText(collection, file, place);
-    else if (kind.kind === "ndjson") await stream(collection, file, kind, {}, place, tasks);
-    else place.append(await columnForm(file, kind, async (columns) => {
-      place.replaceChildren();
-      try { await stream(collection, file, kind, columns, place, tasks); await changed(); } catch (error) { place.append(problem(error)); }
-    }));
-  } catch (error) { place.append(problem(error)); }
-}
-
-async function addText(collection, file, place) {
-  const document = { id: file.name, text: await file.text(), metadata: { file: file.name } };
-  const [result] = await finished(await post(`/collections/${part(collection)}/documents`, document));
-  const counts = { indexed: 0, unchanged: 0, failed: 0, [result.status]: 1 };
-  report(place, file.name, counts, result.error ? [{ line: 1, detail: result.error.detail }] : [], "Line");
-}
-
-// Which columns of a table are which, before it is sent. The collection does not forget a wrong choice by itself.
-async function columnForm(file, kind, onchosen) {
-  const { names, longest } = await columnsOf(file, kind.packed);
-  const like = (wanted) => names.find((name) => name.toLowerCase() === wanted);
-  const options = names.map((name) => [name, name]);
-  const text = select(options, like("text") || longest, () => {});
-  const id = select([[NEW, "None: number the rows"], ...options], like("id") || NEW, () => {});
-  const rows = select([[NEW, "A document"], ...options.map(([name]) => [name, `A part of one, ordered by ${name}`])], NEW, () => {});
-  const submit = el("button", { type: "submit" }, "Add this table");
-  const form = el("form", { "aria-label": file.name, onsubmit: (event) => {
-    event.preventDefault();
-    submit.disabled = true;
-    onchosen({ text_column: text.value, ...(id.value ? { id_column: id.value } : { row_ids: kind.name }), ...(rows.value && { part_column: rows.value }) });
-  } }, el("h3", {}, file.name), el("p", { class: "meta" }, `Its columns are ${names.join(", ") || "not named"}. Those that are not chosen become metadata.`),
-  el("div", { class: "options" }, field("Texts are in", text), field("Ids are in", id), field("A row is", rows), el("div", {}, submit)));
-  setTimeout(() => text.focus());
-  return form;
-}
-
-// Sends a file as it is and follows the task that indexes it.
-async function stream(collection, file, kind, columns, place, tasks) {
-  const bar = el("progress", { max: 1, value: 0, "aria-label": `Progress of ${file.name}` });
-  const words = el("p", {}, `${file.name}: sending`);
-  place.replaceChildren(words, bar);
-  const headers = { "Content-Type": kind.kind === "table" ? "text/csv" : "application/x-ndjson", ...(kind.packed && { "Content-Encoding": "gzip" }) };
-  let task = await send(`/collections/${part(collection)}/documents/import?${new URLSearchParams(columns)}`, file, headers, (share) => { bar.value = share; });
-  tasks.show();
-  while (!hasEnded(task)) {
-    const { done, total } = task.progress;
-    if (total) bar.value = done / total;
-    words.textContent = `${file.name}: ${task.status === "queued" ? "waiting for its turn" : `indexing, ${summary(task.counts)}`}`;
-    task = await get(`/tasks/${part(task.id)}?wait=0.5`);
+// A file on its way into a collection. It has a place of its own in the log; what goes wrong with it does not stop others.
+class Addition {
+  constructor(collection, file, panels, changed) {
+    Object.assign(this, { collection, file, panels, changed, kind: kindOf(file.name), place: el("article", { class: "file" }) });
   }
-  tasks.show();
-  if (task.status !== "done") throw new ApiError(0, { detail: `${file.name}: ${task.error?.detail || task.status}`, hint: task.error?.hint });
-  report(place, file.name, task.counts, task.errors, kind.kind === "table" ? "Row" : "Line");
+
+  async run(log) {
+    log.append(this.place);
+    const { kind, file } = this;
+    try {
+      if (!kind) throw new ApiError(0, { detail: t("not_sent", { file: file.name }), hint: t("not_sent_hint") });
+      if (kind.kind === "text") await this.text();
+      else if (kind.kind === "ndjson") await this.stream({});
+      else this.place.replaceChildren(await tableForm(file, kind, (columns) => this.table(columns)));
+    } catch (error) { this.place.replaceChildren(problem(error)); }
+  }
+
+  async table(columns) {
+    this.place.replaceChildren();
+    try { await this.stream(columns); await this.changed(); } catch (error) { this.place.replaceChildren(problem(error)); }
+  }
+
+  async text() {
+    const { file } = this;
+    const document = { id: file.name, text: await file.text(), metadata: { file: file.name } };
+    const results = await finished(await post(`/collections/${part(this.collection)}/documents`, document));
+    const errors = results.flatMap((one) => (one.error ? [{ line: 1, detail: one.error.detail }] : []));
+    this.report({ [results[0].status]: 1 }, errors, t("line"), async () => written(results));
+  }
+
+  // Sends the file as it is and follows the task that indexes it.
+  async stream(columns) {
+    const { file, kind, panels: { tasks } } = this;
+    const bar = el("progress", { max: 1, value: 0, "aria-label": t("progress_of", { name: file.name }) });
+    const words = el("p", {}, t("sending", { file: file.name }));
+    this.place.replaceChildren(words, bar);
+    const headers = { "Content-Type": kind.kind === "table" ? "text/csv" : "application/x-ndjson", ...(kind.packed && { "Content-Encoding": "gzip" }) };
+    let task = await send(`/collections/${part(this.collection)}/documents/import?${new URLSearchParams(columns)}`, file, headers, (share) => { bar.value = share; });
+    tasks.show();
+    const started = performance.now();
+    while (!hasEnded(task)) {
+      const { done, total } = task.progress;
+      if (total) bar.value = done / total;
+      words.textContent = task.status === "queued" ? t("waiting", { file: file.name })
+        : [t("indexing", { file: file.name, counts: summary(task.counts) }), ...left(performance.now() - started, task.progress)].join(", ");
+      task = await get(`/tasks/${part(task.id)}?wait=0.5`);
+    }
+    tasks.show();
+    if (task.status !== "done") throw new ApiError(0, { detail: `${file.name}: ${task.error?.detail || task.status}`, hint: task.error?.hint });
+    this.report(task.counts, task.errors, t(kind.kind === "table" ? "row" : "line"), () => writtenBy(task));
+  }
+
+  report(counts, errors, unit, ids) {
+    const { name } = this.file;
+    const rows = errors.map((error) => [String(error.line), error.detail]);
+    const done = `${name}: ${summary(counts)}`;
+    this.place.replaceChildren(el("p", {}, done),
+      ...(rows.length ? [table([unit, t("why")], rows, t("errors_of", { name }))] : []),
+      ...(counts.failed > rows.length ? [el("p", { class: "meta" }, t("first_errors", { count: rows.length }))] : []),
+      ...(counts.indexed ? [el("p", { class: "row actions" }, el("a", { class: "chip", href: address(this.collection, "") }, t("search_it")),
+        undoButton(this.collection, name, counts.indexed, ids, this.changed))] : []));
+    say(done);
+  }
 }
 
-const summary = ({ indexed = 0, unchanged = 0, failed = 0 }) =>
-  `${indexed.toLocaleString()} indexed, ${unchanged.toLocaleString()} unchanged, ${failed.toLocaleString()} failed`;
+const summary = ({ indexed = 0, unchanged = 0, failed = 0 }) => t("counts", { indexed, unchanged, failed });
 
-function report(place, name, counts, errors, unit) {
-  const rows = errors.map((error) => [String(error.line), error.detail]);
-  place.replaceChildren(el("p", {}, `${name}: ${summary(counts)}`),
-    ...(rows.length ? [table([unit, "Why"], rows, `Errors of ${name}`)] : []),
-    ...(counts.failed > rows.length ? [el("p", { class: "meta" }, `The first ${rows.length} errors; the task's results have all.`)] : []));
-  say(`${name}: ${summary(counts)}`);
+// The time that is left, by what was done so far; nothing while that says little.
+function left(elapsed, { done, total }) {
+  if (!total || !done || elapsed < LEFT_FROM_MS) return [];
+  return [t("left", { time: roughly((elapsed / 1000) * (total - done) / done) })];
 }

@@ -1,0 +1,157 @@
+"""What stands around the views, in a real browser: navigation, languages, missing collections, keys of few rights."""
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from app.settings import Settings
+from indexer.catalog.collections import Catalog
+from indexer.catalog.keys import create_key
+from indexer.catalog.schema import upgrade
+from tests.e2e.page.checks import no_sideways_scrolling, serious
+from tests.e2e.page.conftest import window
+from tests.serving import running
+
+pytestmark = pytest.mark.slow
+WORDS = "document.querySelector('script[type=module]').src.replace('main.js', 'words.js')"
+
+
+def go(page, view: str) -> None:
+    page.get_by_role("navigation").get_by_role("link", name=view, exact=True).click()
+
+
+def test_the_views_change_without_reloading(desktop):
+    desktop.goto("/?c=sample")
+    desktop.evaluate("window.kept = true")
+    for view, heading in (
+        ("Data", "Your data"),
+        ("API", "Spanseek API"),
+        ("Compare", "Compare and summarize texts"),
+        ("Restore", "Restore texts from vectors"),
+        ("Thresholds", "Thresholds"),
+    ):
+        go(desktop, view)
+        desktop.locator("h1").get_by_text(heading).wait_for()
+        assert desktop.evaluate("window.kept && document.activeElement.id") == "main"
+        assert desktop.title() == f"{view} · Spanseek"
+    assert "c=sample" in desktop.url
+    desktop.go_back()
+    desktop.locator("h1").get_by_text("Restore texts from vectors").wait_for()
+    assert desktop.evaluate("window.kept")
+
+
+def test_a_link_to_a_missing_collection_shows_no_other_ones_hits(page):
+    page.goto("/?c=nosuch&q=refund")
+    alert = page.get_by_role("alert")
+    alert.get_by_text("There is no collection nosuch here").wait_for()
+    assert page.locator("mark").count() == 0
+    assert "c=nosuch" in page.url
+    assert serious(page) == []
+    alert.get_by_role("link", name="sample", exact=True).click()
+    page.get_by_label("Collection").wait_for()
+    assert "c=sample" in page.url
+
+
+def test_another_name_leads_to_the_collection(desktop, address):
+    assert desktop.request.put(f"{address}/aliases/other", data={"collection": "sample"}).ok
+    desktop.goto("/?c=other&view=data")
+    desktop.get_by_role("heading", name="Tasks of sample").wait_for()
+    assert desktop.request.delete(f"{address}/aliases/other").ok
+
+
+def test_the_page_speaks_german_where_the_browser_does_and_changes_by_a_switch(browser, address):
+    with window(browser, address, locale="de-DE", viewport={"width": 390, "height": 800}) as page:
+        page.goto("/?view=data&c=sample")
+        page.get_by_role("heading", name="Ihre Daten").wait_for()
+        assert page.evaluate("document.documentElement.lang") == "de"
+        assert serious(page) == []
+        assert no_sideways_scrolling(page)
+        page.get_by_label("Sprache").select_option("en")
+        page.get_by_role("heading", name="Your data").wait_for()
+        page.reload()
+        page.get_by_role("heading", name="Your data").wait_for()
+
+
+def test_every_text_has_every_language_and_the_same_places(desktop):
+    desktop.goto("/docs")
+    wrong = desktop.evaluate(
+        f"""async () => {{
+          const {{ LANGUAGES, WORDS }} = await import({WORDS});
+          const places = (text) => [...new Set([text].flat().at(-1).match(/\\{{\\w+\\}}/g))].sort().join();
+          return Object.entries(WORDS).filter(([, row]) => Object.keys(LANGUAGES).some((language) =>
+            !row[language] || places(row[language]) !== places(row.en))).map(([name]) => name);
+        }}"""
+    )
+    assert wrong == []
+
+
+def test_the_colours_say_their_state(desktop):
+    desktop.goto("/?c=sample")
+    theme = desktop.get_by_role("button", name="Theme: light")
+    theme.click()
+    desktop.get_by_role("button", name="Theme: dark").wait_for()
+
+
+@pytest.mark.parametrize("path", ["/?c=sample&q=refund", "/?view=data&c=sample", "/?view=texts", "/docs"])
+def test_fingers_reach_what_they_press(browser, address, path):
+    """Buttons, links of the navigation and fields are 44 pixels high on a phone."""
+    with window(browser, address, viewport={"width": 390, "height": 800}, has_touch=True) as page:
+        page.goto(path)
+        page.get_by_role("button").nth(2).wait_for()
+        page.locator("main h1").first.wait_for(state="attached")
+        low = page.evaluate(
+            """[...document.querySelectorAll("button, nav a, select, input:not([type=checkbox]), textarea")]
+              .filter((one) => one.offsetParent && one.getBoundingClientRect().height < 44)
+              .map((one) => one.outerHTML)"""
+        )
+        assert low == []
+
+
+def test_no_movement_for_those_who_want_none(browser, address):
+    with window(browser, address, reduced_motion="reduce") as page:
+        page.goto("/docs")
+        page.get_by_text("POST /search", exact=True).wait_for()
+        moving = page.evaluate(
+            """[...document.querySelectorAll('*')]
+              .filter((one) => parseFloat(getComputedStyle(one).transitionDuration) > 0).length"""
+        )
+        assert moving == 0
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    """The address of a server that asks for keys, and a key that may search alone."""
+    settings = Settings(_env_file=None, data_dir=tmp_path_factory.mktemp("few-rights"), encoder="hashing")
+    upgrade(settings.catalog_url)
+    with closing(Catalog(settings.catalog_url)) as catalog:
+        _, token = create_key(catalog, "all", ["search", "index", "admin"])
+        _, searcher = create_key(catalog, "searcher", ["search"])
+    with running(settings, host="0.0.0.0") as (_, client):
+        headers = {"Authorization": f"Bearer {token}"}
+        client.put("/collections/mine", json={}, headers=headers).raise_for_status()
+        document = {"id": "a", "text": "a quiet zebra"}
+        client.post("/collections/mine/documents", json=document, headers=headers).raise_for_status()
+        yield f"http://127.0.0.1:{client.base_url.port}", searcher
+
+
+def test_a_key_for_searches_sees_no_words_of_scopes_and_is_forgotten_on_signing_out(browser, guarded):
+    address, searcher = guarded
+    with window(browser, address) as page:
+        page.goto("/?view=data&c=mine")
+        page.get_by_label("API key").wait_for()
+        assert page.evaluate("document.activeElement.id") == "key"
+        page.keyboard.type(searcher)
+        page.keyboard.press("Enter")
+        page.get_by_role("heading", name="Matches of saved phrases in mine").wait_for()
+        assert page.get_by_role("button", name="Delete").count() == 0
+        page.get_by_role("navigation").get_by_role("link", name="Thresholds").wait_for(state="hidden")
+        assert "scope" not in page.locator("body").inner_text()
+        go(page, "Search")
+        page.get_by_label("Collection").wait_for()
+        assert page.get_by_role("dialog").count() == 0
+        page.reload()
+        page.get_by_label("Collection").wait_for()
+        page.get_by_role("button", name="Sign out").click()
+        page.get_by_role("heading", name="Sign in with a key").wait_for()
+        assert page.evaluate("sessionStorage.length") == 0
