@@ -1,5 +1,6 @@
 import { call, get, part, post, put } from "./api.js";
 import { Calibrations } from "./calibrations.js";
+import { chooseCollection } from "./collections.js";
 import { download, el, field, problem, say, select, table, when } from "./dom.js";
 import { scoreBar } from "./hit.js";
 import { ThresholdSlider, counted } from "./histogram.js";

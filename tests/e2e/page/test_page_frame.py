@@ -29,7 +29,7 @@ def test_the_views_change_without_reloading(desktop):
         ("API", "Spanseek API"),
         ("Compare", "Compare and summarize texts"),
         ("Restore", "Restore texts from vectors"),
-        ("Thresholds", "Thresholds"),
+        ("Thresholds", "Which hits are good enough?"),
     ):
         go(desktop, view)
         desktop.locator("h1").get_by_text(heading).wait_for()
