@@ -49,7 +49,7 @@ def test_a_link_to_a_missing_collection_shows_no_other_ones_hits(page):
     assert "c=nosuch" in page.url
     assert serious(page) == []
     alert.get_by_role("link", name="sample", exact=True).click()
-    page.get_by_label("Collection").wait_for()
+    page.get_by_label("Phrase", exact=True).wait_for()
     assert "c=sample" in page.url
 
 
@@ -148,10 +148,10 @@ def test_a_key_for_searches_sees_no_words_of_scopes_and_is_forgotten_on_signing_
         page.get_by_role("navigation").get_by_role("link", name="Thresholds").wait_for(state="hidden")
         assert "scope" not in page.locator("body").inner_text()
         go(page, "Search")
-        page.get_by_label("Collection").wait_for()
+        page.get_by_label("Phrase", exact=True).wait_for()
         assert page.get_by_role("dialog").count() == 0
         page.reload()
-        page.get_by_label("Collection").wait_for()
+        page.get_by_label("Phrase", exact=True).wait_for()
         page.get_by_role("button", name="Sign out").click()
         page.get_by_role("heading", name="Sign in with a key").wait_for()
         assert page.evaluate("sessionStorage.length") == 0
