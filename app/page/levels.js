@@ -1,4 +1,4 @@
-// The probability from which on a match is shown without a doubt. Of the matches of judged calls (phrases of even checksum)
+// The probability from which on a match is shown without a doubt. Of the matches of judged calls, which chose it,
 // three of four are wrong below it, and one of five above it.
 const SURE = 0.85;
 
