@@ -50,6 +50,29 @@ class FoundThreshold:
     warnings: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class MinedCount:
+    """Hits of a phrase and the documents that hold them: all, or those with a value of a key of metadata.
+
+    ``complete`` is false if the phrase has more hits than the limit.
+    """
+
+    phrase: str
+    key: str | None
+    value: Any
+    hits: int
+    documents: int
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Mined:
+    """A mining that is done: the id of its task, by which its tables are read, and the counts."""
+
+    id: str
+    counts: list[MinedCount]
+
+
 class ThresholdNotFound(SpanseekError):
     """No threshold reaches the precision that was asked for, with these labels."""
 

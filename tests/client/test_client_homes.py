@@ -45,6 +45,15 @@ def test_all_hits_are_those_of_a_search(homes: Homes) -> None:
     ]
 
 
+def test_phrases_are_counted_by_metadata(homes: Homes) -> None:
+    asked = {"threshold": 1, "count_by": ["queue"]}
+    mined = homes.agree(lambda db: db.collection("calls").mine(["took my payment"], **asked).counts)
+    assert [(row.key, row.value, row.hits, row.documents, row.complete) for row in mined] == [
+        (None, None, 1, 1, True),
+        ("queue", "billing", 1, 1, True),
+    ]
+
+
 def test_documents_are_read_as_they_were_added(homes: Homes) -> None:
     document = homes.agree(lambda db: db.collection("calls").read("a"))
     assert document.text == "hello how can I help\nsomebody took my payment twice"

@@ -37,7 +37,16 @@ def told(homes: Homes, tool: str, **arguments: Any) -> Any:
 
 def test_all_tools_only_read_and_describe_their_arguments(homes: Homes) -> None:
     tools = asked(homes, lambda client: client.list_tools()).tools
-    assert [tool.name for tool in tools] == ["collections", "search", "read", "quote", "spans", "phrases", "matches"]
+    assert [tool.name for tool in tools] == [
+        "collections",
+        "search",
+        "read",
+        "quote",
+        "spans",
+        "mine",
+        "phrases",
+        "matches",
+    ]
     assert all(tool.annotations.read_only_hint and tool.description and tool.output_schema for tool in tools)
     search = next(tool for tool in tools if tool.name == "search")
     assert search.input_schema["required"] == ["collection", "text"]
@@ -82,7 +91,17 @@ def test_saved_phrases_and_their_matches_are_read_on(homes: Homes) -> None:
     ]
     assert told(homes, "matches", collection="watched", cursor=page["cursor"])["matches"] == []
     assert [event.document_id for event in collection.matches()] == ["x"]
+    resource = asked(homes, lambda client: client.read_resource("spanseek://collections/watched/matches"))
+    assert '"x[6:19]"' in resource.contents[0].text
     assert "watched" in [line["name"] for line in told(homes, "collections")["result"]]
+
+
+def test_phrases_are_counted_in_a_whole_collection(homes: Homes) -> None:
+    rows = told(homes, "mine", collection="calls", phrases=["took my payment"], threshold=1, count_by="queue")["result"]
+    assert [(row["key"], row["value"], row["hits"], row["documents"]) for row in rows] == [
+        (None, None, 1, 1),
+        ("queue", "billing", 1, 1),
+    ]
 
 
 def test_an_error_says_what_to_do(homes: Homes) -> None:

@@ -74,6 +74,17 @@ class Quotation:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CountLine:
+    """How often a phrase is said, in how many documents; with a key, where its metadata has the value."""
+
+    phrase: str
+    hits: int
+    documents: int
+    key: str | None = None
+    value: Any = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class CollectionLine:
     """A collection."""
 

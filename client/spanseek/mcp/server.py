@@ -19,6 +19,7 @@ _INSTRUCTIONS: Final = (
     "Spanseek finds the phrase, not the page: spans of text that mean the same as a phrase, with exact places. "
     "Search with a phrase as it might be said. Cite by `cite`, and verify with `quote` what you quote."
 )
+_MATCHES: Final = "spanseek://collections/{collection}/matches"
 _READS: Final = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
 
@@ -34,10 +35,12 @@ def make_server(db: AsyncClient) -> "MCPServer[Any]":
         tools.read,
         tools.quote,
         tools.spans,
+        tools.mine,
         tools.phrases,
         tools.matches,
     ):
         server.add_tool(_told(tool), annotations=_READS)
+    server.resource(_MATCHES, mime_type="application/json")(tools.matched)
     return server
 
 

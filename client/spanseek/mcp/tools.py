@@ -8,6 +8,7 @@ from spanseek.asynchronous.client import AsyncClient
 from spanseek.mcp.answers import (
     LONGEST_READ,
     CollectionLine,
+    CountLine,
     Extract,
     Found,
     Hits,
@@ -115,6 +116,25 @@ class Tools:
         lists = await self._db.spans(phrases, texts, limit=limit, context=0)
         return [Hits(hits=[Found.of(hit) for hit in hits]) for hits in lists]
 
+    async def mine(
+        self,
+        collection: CollectionArgument,
+        phrases: Annotated[list[str], Field(min_length=1, max_length=50)],
+        threshold: Annotated[float, Field(ge=0, le=1, description="The least score of a span that counts.")] = 0.5,
+        filter: FilterArgument = None,
+        count_by: Annotated[
+            str | None, Field(description="A key of metadata, `queue` or `part.speaker`: counts for its values, too.")
+        ] = None,
+    ) -> list[CountLine]:
+        """Count how often phrases are said in a whole collection, and in how many documents. Search cites examples."""
+        mined = await self._db.collection(collection).mine(
+            phrases, filter=filter, threshold=threshold, count_by=[] if count_by is None else [count_by]
+        )
+        return [
+            CountLine(phrase=row.phrase, hits=row.hits, documents=row.documents, key=row.key, value=row.value)
+            for row in mined.counts
+        ]
+
     async def phrases(self, collection: CollectionArgument) -> list[PhraseLine]:
         """List the saved phrases of a collection, which are matched with every document that arrives."""
         saved = self._db.collection(collection).phrases()
@@ -141,3 +161,7 @@ class Tools:
             for each in page.events
         ]
         return Matches(matches=lines, cursor=page.cursor, more=page.more)
+
+    async def matched(self, collection: str) -> Matches:
+        """The first matches of a collection's saved phrases; the tool ``matches`` reads on from their cursor."""
+        return await self.matches(collection, limit=100)

@@ -26,6 +26,8 @@ from spanseek.requests import (
     Added,
     FilterLike,
     FoundThreshold,
+    Mined,
+    MinedCount,
     filter_body,
     filter_text,
     found_threshold,
@@ -128,7 +130,10 @@ class Collection:
             return self.create()
 
     def _followed(self, task: TaskDescription, watch: Watch) -> Added:
-        """The result of a task once it has ended. Raises ``TaskFailed``."""
+        return Added.of_task(self._ended(task, watch))
+
+    def _ended(self, task: TaskDescription, watch: Watch) -> TaskDescription:
+        """A task once it is done. Raises ``TaskFailed``."""
         while task.finished_at is None:
             watch(task)
             task = self._api.get_task(task.id, wait=_LOOK_S)
@@ -137,7 +142,7 @@ class Collection:
         watch(task)
         if task.status != "done":
             raise TaskFailed(task)
-        return Added.of_task(task)
+        return task
 
     def search(
         self,
@@ -185,6 +190,28 @@ class Collection:
         for line in self._api.export_hits(limit=limit, **fields):
             if "document_id" in line:
                 yield Hit.model_validate(line)
+
+    def mine(
+        self,
+        phrases: Iterable[str | Mapping[str, object]],
+        *,
+        filter: FilterLike | None = None,
+        threshold: float | FoundThreshold | None = None,
+        count_by: Sequence[str] = (),
+        progress: bool | Watch | None = None,
+        **options: Any,  # noqa: ANN401
+    ) -> Mined:
+        """Find all hits of up to 10,000 phrases above a threshold, by a task, and count them.
+
+        ``phrases`` are texts, or objects with ``text`` and ``name``; ``count_by`` names metadata, such as ``team`` and
+        ``part.speaker``, by whose values hits are counted, too. ``options`` are those of ``POST /mine``. The hits
+        themselves are the lines of ``db.api.get_mined(mined.id, "hits")``.
+        """
+        asked = [{"text": each} if isinstance(each, str) else each for each in phrases]
+        fields = {"filter": filter_body(filter), "count_by": count_by, **threshold_fields(threshold), **options}
+        task = self._api.mine(collection=self.name, phrases=asked, **fields)
+        done = self._ended(task, watcher(progress))
+        return Mined(done.id, [MinedCount(**row) for row in self._api.get_mined(done.id, "counts")])
 
     def _query(
         self,
