@@ -22,6 +22,14 @@ Scalar: TypeAlias = bool | int | float | str
 SortKey: TypeAlias = tuple[int, bool | float | datetime | str]
 
 _NUMBER: Final = r"\s*-?\d+(?:\.\d+)?\s*"
+_KEY_HINT: Final = 'Write, for example, `day`, `part.speaker`, `document.id` or `"call type"`.'
+# What may stand behind a colon; a key that holds one itself stands in double quotes.
+_HINTS: Final = {
+    "sort": "Write, for example, `day` or `day:desc`; a key that holds a colon stands in double quotes.",
+    "counts": "Write, for example, `day:month`, with day, week or month, or `duration:60,600`, with the borders of "
+    "ranges; a key that holds a colon stands in double quotes.",
+    "collapse": "A key that holds a colon stands in double quotes.",
+}
 _BORDERS: Final = re.compile(rf"{_NUMBER}(?:,{_NUMBER})*")
 
 
@@ -104,7 +112,7 @@ def field_of(text: str, option: str) -> Field:
     except FilterInvalid as error:
         raise InvalidInput(
             f"{text!r} is no key of the metadata.",
-            hint='Write, for example, `day`, `part.speaker`, `document.id` or `"call type"`.',
+            hint=_HINTS[option] if ":" in text else _KEY_HINT,
             field=option,
         ) from error
 

@@ -31,6 +31,7 @@ from indexer.filters.expression import (
     checked,
     too_deep,
 )
+from indexer.filters.hints import hint_for_joint, hint_for_operator, hint_for_sign, hint_for_value
 from indexer.segments.moments import moment_of
 from models.text.checks import unstorable
 from models.types import JsonValue
@@ -159,7 +160,8 @@ class _Parser:
         """The present token, of which there must be a kind."""
         token = self._token
         if token.kind != kind or text not in (None, token.text):
-            raise FilterInvalid(f"{_shown(token)} stands where {wanted} is expected", token.place)
+            hint = hint_for_joint(token.text) if token.kind == "word" else ""
+            raise FilterInvalid(f"{_shown(token)} stands where {wanted} is expected", token.place, hint)
         self._next()
         return token
 
@@ -186,7 +188,7 @@ class _Parser:
     def _comparison(self) -> Comparison:
         place = self._token.place
         field = self.field()
-        operator = self._operator()
+        operator = self._operator(field)
         value: JsonValue | tuple[JsonValue, ...] = None
         if operator in OF_ONE:
             value = self._literal()
@@ -194,7 +196,7 @@ class _Parser:
             value = self._list()
         return Comparison(field, operator, value, place)
 
-    def _operator(self) -> Operator:
+    def _operator(self, field: Field) -> Operator:
         token = self._token
         word = token.text
         if token.kind in ("word", "sign"):
@@ -204,7 +206,9 @@ class _Parser:
                 word = f"{word} {self._token.text}"
                 self._next()
         if word not in OF_ONE | OF_SEVERAL | OF_NONE or token.kind not in ("word", "sign"):
-            raise FilterInvalid(f"{_shown(token)} stands where an operator, such as `=`, is expected", token.place)
+            hint = hint_for_operator(token.text, printed_field(field)) if token.kind == "word" else ""
+            message = f"{_shown(token)} stands where an operator, such as `=`, is expected"
+            raise FilterInvalid(message, token.place, hint)
         return cast("Operator", word)
 
     def _list(self) -> tuple[JsonValue, ...]:
@@ -234,6 +238,7 @@ class _Parser:
             f"{_shown(token)} stands where a number, a date, true, false, null or a string in double quotes is "
             "expected",
             token.place,
+            hint_for_value(token.text),
         )
 
     def _key(self) -> str:
@@ -256,7 +261,10 @@ class _Parser:
         match = _TOKEN.match(self._text, at)
         if match is None:
             start = at + len(self._text[at:]) - len(self._text[at:].lstrip())
-            raise FilterInvalid(f"{self._text[start]!r} cannot be read", f"character {start + 1}")
+            sign, place = self._text[start], f"character {start + 1}"
+            if sign == '"':
+                raise FilterInvalid("The string that begins here has no closing quote", place)
+            raise FilterInvalid(f"{sign!r} cannot be read", place, hint_for_sign(sign))
         kind = str(match.lastgroup)
         return _Token(kind, match.group(kind), match.start(kind))
 

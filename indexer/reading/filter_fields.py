@@ -19,6 +19,7 @@ from indexer.segments.values import DocumentIds, MetadataValues
 from models.errors import InvalidInput
 
 _LEVELS: Final[tuple[Level, ...]] = ("document", "part")
+_ID: Final = printed_field(Field("id"))
 _NAMES: Final[dict[Kind, str]] = {
     "null": "null",
     "boolean": "true or false",
@@ -54,6 +55,16 @@ class _FieldQuery(SegmentQuery[None, _Fields]):
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _PathQuery(SegmentQuery[None, frozenset[Field]]):
+    """All fields that occur in reach, also within objects."""
+
+    def rows(self, view: SegmentView, total: None, selection: Selection) -> frozenset[Field]:
+        metadata = view.segment.metadata
+        rows = {level: view.in_reach(selection.filter, level) for level in _LEVELS}
+        return frozenset(Field(level, path) for level in _LEVELS for path in metadata(level).paths(rows[level]))
+
+
 def keys_in(metadata: MetadataValues | DocumentIds, rows: Bool[np.ndarray, " rows"] | None) -> list[str]:
     """The keys that occur in some rows; None stands for all."""
     return metadata.keys if rows is None else metadata.keys_of(rows)
@@ -75,7 +86,8 @@ def check_fields(snapshot: Snapshot, filter: Filter) -> None:
     kinds = {field: frozenset().union(*(part.kinds[row] for part in parts)) for row, field in enumerate(fields)}
     for each in asked:
         if not kinds[each.field]:
-            raise _unknown(each, sorted({printed_field(key) for part in parts for key in part.keys}))
+            message, hint = _no_such_key(each.field, snapshot, filter)
+            raise FilterInvalid(message, each.place, hint)
         if each.needs and not each.needs & kinds[each.field]:
             raise _incomparable(each, kinds[each.field])
 
@@ -86,26 +98,39 @@ def check_known(snapshot: Snapshot, fields: Iterable[tuple[str, Field]], filter:
     As of filters, nothing is refused where something is unknown.
     """
     asked = [(option, field) for option, field in fields if field.level != "id"]
-    is_known = bool(asked) and not snapshot.damaged
-    parts = snapshot.map(_FieldQuery(()), Selection(filter=filter.reach)).parts if is_known else []
-    keys = frozenset().union(*(part.keys for part in parts))
+    if not asked or snapshot.damaged:
+        return
+    nested = tuple(dict.fromkeys(field for _, field in asked if len(field.path) > 1))
+    parts = snapshot.map(_FieldQuery(nested), Selection(filter=filter.reach)).parts
+    known = frozenset().union(*(part.keys for part in parts))
+    known |= {field for row, field in enumerate(nested) if any(part.kinds[row] for part in parts)}
     for option, field in asked if any(part.occur for part in parts) else ():
-        if Field(field.level, field.path[:1]) not in keys:
-            message, hint = _no_such_key(field, sorted(map(printed_field, keys)))
+        if field not in known:
+            message, hint = _no_such_key(field, snapshot, filter)
             raise InvalidInput(f"{message}.", hint=hint, field=option)
 
 
-def _unknown(comparison: Comparison, keys: Sequence[str]) -> FilterInvalid:
-    message, hint = _no_such_key(comparison.field, keys)
-    return FilterInvalid(message, comparison.place, hint)
-
-
-def _no_such_key(field: Field, keys: Sequence[str]) -> tuple[str, str]:
-    """What is wrong with a field, and the nearest key that occurs."""
+def _no_such_key(field: Field, snapshot: Snapshot, filter: Filter) -> tuple[str, str]:
+    """What is wrong with a field, and the nearest one that occurs."""
+    parts = snapshot.map(_PathQuery(), Selection(filter=filter.reach)).parts
+    keys = frozenset().union(*parts)
     name, level = printed_field(field), "part" if field.level == "part" else "document"
-    nearest = get_close_matches(name, keys, n=1, cutoff=0) if keys else []
-    hint = f"Did you mean `{nearest[0]}`?" if nearest else "The documents of this collection have no metadata."
-    return f"No {level} has the key `{name}`", hint
+    return f"No {level} has the key `{name}`", _nearest(name, sorted(map(printed_field, keys)))
+
+
+def _nearest(name: str, keys: Sequence[str]) -> str:
+    """A hint at the key that is most like a name: all of it, or its last key.
+
+    >>> _nearest("city", ["caller.address.city", "tidy"]), _nearest("idd", ["day"])
+    ('Did you mean `caller.address.city`?', 'Did you mean `document.id`?')
+    """
+    if not keys:
+        return "The documents of this collection have no metadata."
+    # The names by which a key may have been meant; of two keys with one, the shorter.
+    meant = {"id": _ID, _ID: _ID} | {key.rpartition(".")[2]: key for key in sorted(keys, key=len, reverse=True)}
+    meant |= {key: key for key in keys}
+    nearest = get_close_matches(name, meant, n=1, cutoff=0.7) or get_close_matches(name, keys, n=1, cutoff=0)
+    return f"Did you mean `{meant[nearest[0]]}`?"
 
 
 def _incomparable(comparison: Comparison, kinds: frozenset[Kind]) -> FilterInvalid:

@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from jaxtyping import Bool, Float, Int, Shaped
 
 from indexer.segments.columns import value_key
@@ -106,6 +107,11 @@ class MetadataValues:
         """The first keys that occur in some rows."""
         return [key for key in self.keys if len(self._codes((key,), rows))]
 
+    def paths(self, rows: Bool[np.ndarray, " rows"] | None) -> set[Path]:
+        """All paths that occur in some rows, with those within objects; None stands for all rows."""
+        all_rows = np.ones(self._table.num_rows, bool)
+        return set().union(*(self._paths_of(key, all_rows if rows is None else rows) for key in self.keys))
+
     def kinds(self, path: Path, rows: Bool[np.ndarray, " rows"] | None = None) -> frozenset[Kind]:
         """The kinds of the values at a path; with a mask, of the values of these rows alone."""
         values = self.at(path)
@@ -114,6 +120,14 @@ class MetadataValues:
         stored = np.zeros(len(values.present), bool)
         stored[self._codes(path, rows)] = True
         return values.kinds_of(stored)
+
+    def _paths_of(self, key: str, rows: Bool[np.ndarray, " rows"]) -> set[Path]:
+        column = _column(self._table, (key,))
+        if column is None or not len(codes := self._codes((key,), rows)):
+            return set()
+        spellings = column.dictionary.take(pa.array(codes))
+        objects = spellings.filter(pc.starts_with(spellings, "{")).to_pylist()
+        return {(key,)}.union(*(_paths_within(value, (key,)) for value in json.loads(f"[{','.join(objects)}]")))
 
     def _codes(self, path: Path, rows: Bool[np.ndarray, " rows"]) -> Int[np.ndarray, " codes"]:
         """The stored values of some rows."""
@@ -161,6 +175,10 @@ class DocumentIds:
     def keys_of(self, rows: Bool[np.ndarray, " rows"]) -> list[str]:
         """None either."""
         return []
+
+    def paths(self, rows: Bool[np.ndarray, " rows"] | None) -> set[Path]:
+        """None either."""
+        return set()
 
     def kinds(self, path: Path, rows: Bool[np.ndarray, " rows"] | None = None) -> frozenset[Kind]:
         """Ids are strings."""
@@ -213,6 +231,12 @@ def _values(table: pa.Table, path: Path) -> Values:
     spellings = [] if column is None else column.dictionary.to_pylist()
     stored = json.loads(f"[{','.join(spellings)}]")
     return Values([_below(value, path[1:]) for value in stored])
+
+
+def _paths_within(value: JsonValue, path: Path) -> set[Path]:
+    """The path of a value, and those of the values within it."""
+    children = value.items() if isinstance(value, dict) else ()
+    return {path}.union(*(_paths_within(child, (*path, key)) for key, child in children))
 
 
 def _below(value: JsonValue, path: Path) -> JsonValue | _Missing:

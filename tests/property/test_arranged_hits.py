@@ -164,6 +164,8 @@ def test_counts_are_those_of_loops_over_all_hits(
         ({"sort": "dya"}, "sort"),
         ({"sort": "a:b:desc"}, "sort"),
         ({"collapse": "part.teem"}, "collapse"),
+        ({"collapse": "caller.cty"}, "collapse"),
+        ({"sort": "day.hour"}, "sort"),
         ({"counts": ("day:year",)}, "counts"),
         ({"counts": ("a:7,1",)}, "counts"),
         ({"sort": "day", "threshold": None}, "sort"),

@@ -181,6 +181,10 @@ def test_strings_and_json_are_stable() -> None:
     [
         ("agee = 1", ["No document has the key `agee`", "character 1", "`age`"]),
         ("age = 1 and part.x = 1", ["No part has the key `part.x`", "character 13"]),
+        ("from.town = 1", ["No document has the key `from.town`", "character 1", "Did you mean `from.city`?"]),
+        ("ciyt = 1", ["Did you mean `from.city`?"]),
+        ("id = 1", ["Did you mean `document.id`?"]),
+        ('document.idd = "d"', ["Did you mean `document.id`?"]),
         ('age >= "a"', ["compares strings", "has numbers", "character 1"]),
         ('name contains "a"', ["compares lists", "has strings"]),
         ("name < 2025-01-01", ["compares dates"]),
@@ -189,7 +193,8 @@ def test_strings_and_json_are_stable() -> None:
 )
 def test_a_filter_that_does_not_suit_the_metadata_is_refused(tmp_path, text: str, words: list[str]) -> None:
     with Workspace(tmp_path) as workspace:
-        workspace.index([Document("d", (Part("Text.", {"speaker": "agent"}),), {"age": 7, "name": "Ann"})])
+        metadata = {"age": 7, "name": "Ann", "from": {"city": "Rome"}}
+        workspace.index([Document("d", (Part("Text.", {"speaker": "agent"}),), metadata)])
         for read in (workspace.reader.list, workspace.reader.export, workspace.reader.metadata):
             with pytest.raises(FilterInvalid) as error:
                 read("c", filter=Filter(expression=parsed(text)))
