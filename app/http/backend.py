@@ -122,6 +122,7 @@ class Backend:
     comparing = _Opening(lambda opened: opened.services.comparing)
     documents = _Opening(lambda opened: opened.services.documents)
     jobs = _Opening(lambda opened: opened.services.jobs)
+    mining = _Opening(lambda opened: opened.services.mining)
     phrases = _Opening(lambda opened: opened.services.phrases)
     reader = _Opening(lambda opened: opened.services.reader)
     restoring = _Opening(lambda opened: opened.services.restoring)

@@ -1,6 +1,6 @@
 """Errors as RFC 9457 problem+json: the classes that only HTTP has, and the table of statuses."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -10,6 +10,7 @@ from pydantic_core import to_json
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from app.http.field_errors import field_errors
 from app.search import errors as search
 from indexer import errors as indexer
 from models import errors as models
@@ -344,35 +345,9 @@ def _bad_json(why: str) -> BadJson:
     return BadJson(f"The body is not JSON{why}", hint="Send one JSON object, encoded in UTF-8.")
 
 
-def field_errors(errors: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    """The name of every field that is at fault, and why, of what pydantic says."""
-    for error in errors:
-        name, message = _path(error["loc"]), error["msg"].removeprefix("Value error, ")
-        if not name and error["type"] in _NO_OBJECT:
-            message = "It must be a JSON object, sent with Content-Type: application/json."
-        if error["type"] in _NO_FIELD:
-            message = _FILTER_KEYS if "filter" in error["loc"][:-1] else _NO_SUCH_FIELD
-        yield name or "body", message
-
-
-def _path(loc: Sequence[str | int]) -> str:
-    """A field's name as a reader would write it.
-
-    >>> _path(("queries", 3, "filter", "document", "kind"))
-    'queries[3].filter.document.kind'
-    """
-    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in loc if step != "[key]")
-    return "".join(steps).removeprefix(".")
-
-
 def printable(text: str) -> str:
     """The text without lone surrogates, which no encoding can carry."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-# How pydantic calls a body that is absent, of another type, or sent as something else.
-_NO_OBJECT = {"missing", "model_type", "model_attributes_type", "dataclass_type", "dict_type"}
-_NO_FIELD = {"extra_forbidden", "unexpected_keyword_argument"}
-_NO_SUCH_FIELD = "There is no such field; /docs names those there are."
-_FILTER_KEYS = "There is no such field: metadata of documents stands under `document`, metadata of parts under `part`."
 _FIELDS_HINT = "`errors` names every field that must be changed; /docs says what each may be."

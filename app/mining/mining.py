@@ -11,12 +11,14 @@ from app.mining.copies import Copy, near_copies
 from app.requests import MiningRequest, SearchRequest
 from app.search import literal
 from app.search.answers import UsedThreshold
-from app.search.mode import available_mode
+from app.search.mode import AnyMode, available_mode
 from app.search.service import Encoded, Prepared, SearchService, encode, prepare
+from app.search.threshold import used_threshold
 from app.search.types import Hit
 from indexer.engine.snapshot import Snapshot
 from indexer.reading.filter_fields import check_fields
 from indexer.store import Store
+from indexer.tuning import Tuning
 from models.errors import InvalidInput
 from models.interruption import checked
 from models.text.folding import words
@@ -99,26 +101,35 @@ class MiningService:
     def __init__(self, store: Store, search: SearchService) -> None:
         self._store, self._search = store, search
 
+    def check(self, request: MiningRequest) -> None:
+        """Raise what :meth:`mine` would, as far as nothing needs to be encoded for it."""
+        _, _, tuning = self._opened(request)
+        _require_threshold(used_threshold(request.searches()[0], tuning))
+
     def mine(self, request: MiningRequest) -> Mining:
         """Prepare and encode the phrases of a request.
 
         Raises ``InvalidInput`` for names that are not unique, for an option that the mode does not accept, without a
         threshold, and for a phrase that cannot be encoded.
         """
-        _check_names(request)
         started = time.perf_counter()
-        snapshot = self._store.snapshot(request.collection)
-        check_fields(snapshot, request.filter)
-        mode = available_mode(self._search.modes, request.mode, request.collection, snapshot.recipe)
-        tuning = self._store.tunings.present(snapshot.collection, request.mode)
+        snapshot, mode, tuning = self._opened(request)
         phrases: list[Encoded] = []
         for searches in checked(_batches(request.searches())):
             with _located(len(phrases)) as prepared:
                 for search in searches:
                     prepared.append(prepare(search, mode, snapshot, tuning, started))
-            _require_threshold(prepared[0])
+            _require_threshold(prepared[0].threshold)
             phrases += encode(prepared)
         return Mining(request, snapshot, phrases, self._search)
+
+    def _opened(self, request: MiningRequest) -> tuple[Snapshot, AnyMode, Tuning]:
+        """What the phrases are searched in, and by."""
+        _check_names(request)
+        snapshot = self._store.snapshot(request.collection)
+        check_fields(snapshot, request.filter)
+        mode = available_mode(self._search.modes, request.mode, request.collection, snapshot.recipe)
+        return snapshot, mode, self._store.tunings.present(snapshot.collection, request.mode)
 
 
 def _batches(searches: list[SearchRequest]) -> Iterator[list[SearchRequest]]:
@@ -150,8 +161,8 @@ def _check_names(request: MiningRequest) -> None:
         seen.add(phrase.label)
 
 
-def _require_threshold(prepared: Prepared) -> None:
-    if prepared.threshold.value is None:
+def _require_threshold(threshold: UsedThreshold) -> None:
+    if threshold.value is None:
         raise InvalidInput(
             "All spans of the collection would be hits: there is no threshold.",
             hint="Give one, or set the collection's.",

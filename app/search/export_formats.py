@@ -22,6 +22,8 @@ _COLUMNS: Final[Mapping[str, Kind]] = {
     "match": "string",
     "polarity": "string",
     "copies": "int64",
+    "probability": "float64",
+    "verdict": "string",
     "metadata": "string",
     "part_metadata": "string",
 }

@@ -1,6 +1,5 @@
 """``/mine``: all hits of thousands of phrases, as a task."""
 
-from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request
@@ -39,9 +38,13 @@ async def mine(body: MiningRequest, request: Request, caller: CallerDependency) 
     caller.require("search", body.collection)
     caller.require("index", body.collection)
     check_format(body.format)
-    raw, tasks = await request.body(), caller.backend.tasks
-    add = partial(tasks.add, "mine", body.collection, {"request": from_json(raw)}, len(raw))
-    return answer_response(await caller.backend.write(add), 202)
+    raw, backend = await request.body(), caller.backend
+
+    def add() -> TaskDescription:
+        backend.mining.check(body)
+        return backend.tasks.add("mine", body.collection, {"request": from_json(raw)}, len(raw))
+
+    return answer_response(await backend.write(add), 202)
 
 
 @router.get("/{id}/{table}", response_class=Response, summary="Read a table of a mining", responses=_FILE)

@@ -8,9 +8,10 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from app.http.auth import Caller, CallerDependency, not_found_for
+from app.http.field_errors import field_errors
 from app.http.media_types import content_of, preferred_format
 from app.http.openapi import problems
-from app.http.problems import field_errors, is_of_server, printable
+from app.http.problems import is_of_server, printable
 from app.http.responses import CURSOR_HEADER, answer_response, cursor_header, stream_response
 from app.http.schemas import BadQuery, BatchBody
 from app.requests import CollectionsRequest, ExportRequest, SearchRequest, with_second_look

@@ -55,10 +55,21 @@ def test_tables_have_the_form_that_was_asked_for(client) -> None:
 
 def test_what_cannot_be_mined_is_refused(client, problem) -> None:
     problem(client.post("/mine", BODY | {"collection": "none"}), 404, "collection_not_found")
-    problem(client.post("/mine", BODY | {"phrases": []}), 422, "invalid_input")
+    for phrases, errors in (
+        ([], [{"field": "phrases", "message": "It needs at least 1 item(s)."}]),
+        (["a"], [{"field": "phrases[0]", "message": "It must be a JSON object."}]),
+        ("a", [{"field": "phrases", "message": "It must be a list."}]),
+    ):
+        assert problem(client.post("/mine", BODY | {"phrases": phrases}), 422, "invalid_input")["errors"] == errors
     problem(client.post("/mine", BODY | {"format": "pdf"}), 422, "invalid_input")
     problem(client.get("/mine/none/hits"), 404, "task_not_found")
-    failed = client.post("/mine", BODY | {"phrases": [{"text": "a"}, {"text": "b", "name": "a"}]}).json()
+    refused = problem(
+        client.post("/mine", BODY | {"phrases": [{"text": "a"}, {"text": "b", "name": "a"}]}), 422, "invalid_input"
+    )
+    assert refused["errors"][0]["field"] == "phrases[1]"
+    problem(client.post("/mine", BODY | {"threshold": None}), 422, "invalid_input")
+    problem(client.post("/mine", BODY | {"filter": {"expression": "kidn = 1"}}), 422, "invalid_filter")
+    failed = client.post("/mine", BODY | {"phrases": [{"text": "word " * 1500}]}).json()
     ended = client.get(f"/tasks/{failed['id']}?wait=60").json()
     assert (ended["status"], ended["error"]["code"]) == ("failed", "invalid_input")
     problem(client.get(f"/mine/{failed['id']}/hits"), 409, "task_unfinished")

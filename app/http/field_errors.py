@@ -1,0 +1,54 @@
+"""What pydantic says of the fields of a request, in the words of the API."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+# How pydantic calls a body that is absent, of another type, or sent as something else.
+_NO_OBJECT: Final = frozenset({"missing", "model_type", "model_attributes_type", "dataclass_type", "dict_type"})
+_NO_FIELD: Final = frozenset({"extra_forbidden", "unexpected_keyword_argument"})
+_NO_SUCH_FIELD: Final = "There is no such field; /docs names those there are."
+_FILTER_KEYS: Final = (
+    "There is no such field: metadata of documents stands under `document`, metadata of parts under `part`."
+)
+# Messages that would name types of Python.
+_PLAIN: Final = {
+    "dataclass_type": "It must be a JSON object.",
+    "tuple_type": "It must be a list.",
+    "too_short": "It needs at least {min_length} item(s).",
+    "too_long": "It may have at most {max_length} item(s).",
+}
+
+
+def field_errors(errors: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """The name of every field that is at fault, and why, of what pydantic says.
+
+    >>> list(field_errors([{"loc": ("phrases",), "type": "too_short", "msg": "Tuple ...", "ctx": {"min_length": 1}}]))
+    [('phrases', 'It needs at least 1 item(s).')]
+    """
+    places = [tuple(error["loc"]) for error in errors]
+    for error, place in zip(errors, places, strict=True):
+        # A list whose items are wrong counts as too short, too.
+        is_consequence = any(other[: len(place)] == place != other for other in places)
+        if error["type"] != "too_short" or not is_consequence:
+            yield _path(place) or "body", _message(error)
+
+
+def _message(error: Mapping[str, Any]) -> str:
+    kind, place = error["type"], error["loc"]
+    if not _path(place) and kind in _NO_OBJECT:
+        return "It must be a JSON object, sent with Content-Type: application/json."
+    if kind in _NO_FIELD:
+        return _FILTER_KEYS if "filter" in place[:-1] else _NO_SUCH_FIELD
+    if kind in _PLAIN:
+        return _PLAIN[kind].format_map(error.get("ctx") or {})
+    return str(error["msg"]).removeprefix("Value error, ")
+
+
+def _path(loc: Sequence[str | int]) -> str:
+    """A field's name as a reader would write it.
+
+    >>> _path(("queries", 3, "filter", "document", "kind"))
+    'queries[3].filter.document.kind'
+    """
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in loc if step != "[key]")
+    return "".join(steps).removeprefix(".")

@@ -1,0 +1,20 @@
+"""The tables of exports have what the second look says of hits."""
+
+import csv
+import io
+
+from pyarrow import parquet as pq
+
+from app.search.export_formats import parquet, table
+from app.search.types import Hit
+
+JUDGED = Hit("d", 0, 4, "Text", 0.5, 0.75, "best_span", 1, {}, probability=0.875, verdict="match")
+UNJUDGED = Hit("d", 5, 9, "more", 0.5, 0.75, "best_span", 2, {"team": "A"}, {"n": 1})
+
+
+def test_tables_have_the_verdicts_of_judged_hits() -> None:
+    rows = list(csv.DictReader(io.StringIO(b"".join(table(iter((JUDGED, UNJUDGED)))).decode("utf-8-sig"))))
+    typed = pq.read_table(io.BytesIO(b"".join(parquet(iter((JUDGED, UNJUDGED)))))).to_pylist()
+    assert [(row["probability"], row["verdict"]) for row in rows] == [("0.875", "match"), ("", "")]
+    assert [(row["probability"], row["verdict"]) for row in typed] == [(0.875, "match"), (None, None)]
+    assert [row["part_metadata"] for row in typed] == [None, '{"n": 1}']
