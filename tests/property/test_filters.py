@@ -205,6 +205,18 @@ def test_a_filter_that_does_not_suit_the_metadata_is_refused(tmp_path, text: str
         assert not workspace.search("text", collection="empty", filter=Filter(expression=parsed(text)))
 
 
+def test_hints_name_no_key_beyond_the_reach_of_a_key(tmp_path) -> None:
+    of_a, of_b = {"tenant": "a", "from": {"city": "Rome"}}, {"tenant": "b", "from": {"secret": 1}}
+    with Workspace(tmp_path) as workspace:
+        workspace.index([Document(of["tenant"], (Part("Text."),), of) for of in (of_a, of_b)])
+        with pytest.raises(FilterInvalid) as error:
+            workspace.reader.list("c", filter=Filter(expression=parsed("secret = 1"), always=parsed('tenant = "a"')))
+        assert error.value.hint != "Did you mean `from.secret`?"
+        with pytest.raises(FilterInvalid) as error:
+            workspace.reader.list("c", filter=Filter(expression=parsed("secret = 1")))
+        assert error.value.hint == "Did you mean `from.secret`?"
+
+
 @pytest.mark.parametrize(
     ("text", "place"),
     [
