@@ -45,6 +45,68 @@ def test_what_a_hit_opens(coloured, key):
     assert serious(coloured) == []
 
 
+# Where a bar or a border lies, in the elements that have it: colours of `shape` against those of each of `grounds`.
+BARS = """([html, tag, property, grounds]) => {
+  const place = document.createElement("div");
+  place.innerHTML = html;
+  document.body.append(place);
+  const shape = place.querySelector(tag);
+  const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+  const light = (colour) => {
+    canvas.fillStyle = colour;
+    canvas.fillRect(0, 0, 1, 1);
+    const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map((one) => one / 255)
+      .map((one) => (one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ground = (name) => {
+    place.style.color = `var(${name})`;
+    return getComputedStyle(place).color;
+  };
+  const own = getComputedStyle(shape)[property];
+  const ratios = grounds.map((name) => {
+    const [low, high] = [light(own), light(ground(name))].sort((a, b) => a - b);
+    return (high + 0.05) / (low + 0.05);
+  });
+  place.remove();
+  return ratios;
+}"""
+SHAPES = {
+    "bar below the threshold": (
+        '<svg class="histogram"><path class="low"/></svg>',
+        "path",
+        "fill",
+        ["--surface", "--line"],
+    ),
+    "bar above it": ('<svg class="histogram"><path class="high"/></svg>', "path", "fill", ["--surface", "--line"]),
+    "label that matches": ('<svg class="ticks"><path class="yes"/></svg>', "path", "fill", ["--surface"]),
+    "label that does not": ('<svg class="ticks"><path class="no"/></svg>', "path", "fill", ["--surface"]),
+    "weeks": ('<svg class="spark"><path/></svg>', "path", "fill", ["--bg"]),
+    "values": ('<ul class="bars"><li><i></i></li></ul>', "i", "backgroundColor", ["--bg"]),
+    "score": (
+        '<div class="score"><span class="track"><b class="fill"></b></span></div>',
+        "b",
+        "backgroundColor",
+        ["--line"],
+    ),
+    "interval": ('<div class="range"><i></i></div>', "i", "backgroundColor", ["--line", "--surface"]),
+    "place in the document": ('<div class="strip"><i></i></div>', "i", "backgroundColor", ["--line"]),
+    "weaker place": ('<div class="strip"><i class="near"></i></div>', "i", "backgroundColor", ["--line"]),
+    "mark that may be": ('<mark class="near"></mark>', "mark", "borderBottomColor", ["--surface", "--tint"]),
+    "mark that is unlikely": ('<mark class="unlikely"></mark>', "mark", "borderBottomColor", ["--surface", "--tint"]),
+    "mark that is not sure": ('<mark class="unsure"></mark>', "mark", "borderBottomColor", ["--surface", "--tint"]),
+    "field": ("<input>", "input", "borderTopColor", ["--surface", "--bg"]),
+    "button": ('<button class="plain"></button>', "button", "borderTopColor", ["--surface", "--bg"]),
+}
+
+
+def test_bars_and_borders_that_say_something_have_a_contrast_of_three(coloured):
+    coloured.goto("/?c=sample")
+    coloured.get_by_label("Phrase", exact=True).wait_for()
+    found = {name: coloured.evaluate(BARS, list(shape)) for name, shape in SHAPES.items()}
+    assert {name: ratios for name, ratios in found.items() if min(ratios) < 3} == {}
+
+
 def test_signing_in(coloured):
     coloured.route("**/collections", lambda route: route.fulfill(status=401, json={"detail": "A key is needed."}))
     coloured.goto("/?c=sample")
