@@ -1,3 +1,5 @@
+import { t } from "./words.js";
+
 // The public API, beside the page: both may lie under a prefix. Paths are written as the API names them, from its root.
 const beside = (path) => path.slice(1);
 
@@ -23,7 +25,7 @@ export function may(right, collection) {
 
 export class ApiError extends Error {
   constructor(status, problem) {
-    super(problem.detail || `The server answered ${status}.`);
+    super(problem.detail || t("answered", { status: String(status) }));
     Object.assign(this, { status, hint: problem.hint || "", code: problem.code || "" });
   }
 }
@@ -39,7 +41,7 @@ export async function call(method, path, { body, signal, type = "application/jso
     response = await fetch(beside(path), { method, headers, body: sent, signal });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new ApiError(0, UNREACHED);
+    throw unreached();
   }
   if (response.ok && reader) return reader(response);
   return answered(response.ok, response.status, await response.json().catch(() => ({})), used);
@@ -54,7 +56,7 @@ function answered(isGood, status, answer, used) {
   throw new ApiError(status, answer);
 }
 
-const UNREACHED = { detail: "The server cannot be reached.", hint: "Check that it runs, then try again." };
+const unreached = () => new ApiError(0, { detail: t("unreached"), hint: t("unreached_hint") });
 
 // Posts a file as it is; `onprogress` gets the share that was sent, which fetch would not say.
 export async function send(path, file, headers, onprogress) {
@@ -64,7 +66,7 @@ export async function send(path, file, headers, onprogress) {
   for (const [name, value] of Object.entries(used ? { ...headers, Authorization: `Bearer ${used}` } : headers)) request.setRequestHeader(name, value);
   request.upload.onprogress = (event) => { if (event.lengthComputable) onprogress(event.loaded / event.total); };
   await new Promise((done) => { request.onloadend = done; request.send(file); });
-  if (!request.status) throw new ApiError(0, UNREACHED);
+  if (!request.status) throw unreached();
   let answer = {};
   try { answer = JSON.parse(request.responseText); } catch { /* no problem document */ }
   return answered(request.status < 400, request.status, answer, used);

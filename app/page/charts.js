@@ -1,5 +1,6 @@
 import { get, part, post } from "./api.js";
-import { el, plural } from "./dom.js";
+import { el } from "./dom.js";
+import { currentLanguage, t } from "./words.js";
 
 const NS = "http://www.w3.org/2000/svg";
 // The fewest and the most values that a chart compares.
@@ -36,12 +37,12 @@ function overTime({ key, buckets }) {
   const wide = 100 / (last + 1);
   path.setAttribute("d", buckets.map((one, index) => `M${Math.round((at[index] - at[0]) / week) * wide} 24v${-Math.max(1, (24 * one.hits) / top)}h${wide * 0.8}v24z`).join(""));
   svg.append(path);
-  return el("section", { class: "chart" }, el("h3", { class: "meta" }, `By week of ${name}`), svg,
-    el("p", { class: "meta" }, `${buckets[0].value} to ${buckets.at(-1).value}; most, ${plural(top, "hit")}, from ${peak.value}`));
+  return el("section", { class: "chart" }, el("h3", { class: "meta" }, t("by_week", { name })), svg,
+    el("p", { class: "meta" }, t("weeks", { first: buckets[0].value, last: buckets.at(-1).value, hits: t("hit_count", { count: top }), peak: peak.value })));
 }
 
 function byValue({ key, buckets }) {
   const top = Math.max(...buckets.map((one) => one.hits));
-  return el("section", { class: "chart" }, el("h3", { class: "meta" }, `By ${key.replace(/^part\./, "")}`), el("ul", { class: "bars" }, buckets.slice(0, BARS).map((one) => el("li", {},
-    el("span", {}, String(one.value)), el("i", { "--wide": String(one.hits / top), "aria-hidden": "true" }), el("span", { class: "meta" }, one.hits.toLocaleString())))));
+  return el("section", { class: "chart" }, el("h3", { class: "meta" }, t("by_key", { name: key.replace(/^part\./, "") })), el("ul", { class: "bars" }, buckets.slice(0, BARS).map((one) => el("li", {},
+    el("span", {}, String(one.value)), el("i", { "--wide": String(one.hits / top), "aria-hidden": "true" }), el("span", { class: "meta" }, one.hits.toLocaleString(currentLanguage()))))));
 }

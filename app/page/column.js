@@ -3,9 +3,9 @@ import { post } from "./api.js";
 import { charts } from "./charts.js";
 import { copy } from "./clipboard.js";
 import { showDocument } from "./document.js";
-import { el, plural, problem } from "./dom.js";
+import { el, problem } from "./dom.js";
 import { exportMenu } from "./export.js";
-import { ThresholdSlider, counted, histogram } from "./histogram.js";
+import { ThresholdSlider, counted, fromOn, histogram } from "./histogram.js";
 import { hitRow, metadata, scoreBar } from "./hit.js";
 import { chosen, grouped, keyOf, levelOf } from "./levels.js";
 import { VirtualList } from "./list.js";
@@ -16,6 +16,7 @@ import { state, update } from "./state.js";
 import { readDocument, turnBefore } from "./texts.js";
 import { Verdict } from "./verdict.js";
 import { showWhy } from "./why.js";
+import { t } from "./words.js";
 
 // Where the address has the threshold of a column.
 export const place = (column) => (column ? "t2" : "t");
@@ -23,11 +24,12 @@ export const place = (column) => (column ? "t2" : "t");
 // In their order: by what the second look says, and by score behind it.
 const reaching = (hits, threshold) => (threshold ? hits.filter((hit) => hit.score >= threshold) : hits);
 
-// The hits of one mode: the verdict, a threshold, and the list of what reaches it.
+// The hits of one mode: the verdict, a threshold, and the list of what reaches it. `floor` is the noise, once it is known.
 export class Column {
   constructor(request, name, { hits, threshold, verified, notice }, index, { isNamed, isDraft, few, narrow }) {
     const isOwn = threshold?.source === "collection" && threshold.on === "score";
     Object.assign(this, { hits, verified, notice, isDraft, index, narrow, noise: null, own: isOwn ? threshold.value : null });
+    this.floor = isDraft ? null : new Promise((tell) => { this.tell = tell; });
     this.isRestored = hits.some((hit) => hit.restored);
     this.request = { ...request, threshold: 0, ...(this.isRestored && { offset_unit: "codepoint" }) };
     this.isWhole = hits.length < few && (threshold?.source !== "collection" || !threshold.value);
@@ -38,11 +40,11 @@ export class Column {
     this.note = el("p", { class: "meta", role: "status" });
     this.charts = el("div", { class: "charts" });
     this.slider = new ThresholdSlider(state[place(index)] || this.own || 0, (value) => this.describe(value), (value) => this.moved(value));
-    this.list = new VirtualList(`Hits: ${name}`, (item, number, room) => this.row(item, number, room));
+    this.list = new VirtualList(t("hits_of", { name }), (item, number, room) => this.row(item, number, room));
     const saving = star(this.request, () => this.threshold());
     const tools = el("div", { class: "row tools-line" }, this.words, saving.button, exportMenu(this.request, () => this.exported()));
     this.element = el("section", { "aria-label": name }, el("h2", { class: isNamed ? null : "hidden" }, name), this.verdict.element,
-      el("section", { class: "panel threshold", "aria-label": `Threshold: ${name}` }, this.slider.element, this.note), tools, saving.place, this.list.element, this.charts);
+      el("section", { class: "panel threshold", "aria-label": t("threshold_of", { name }) }, this.slider.element, this.note), tools, saving.place, this.list.element, this.charts);
     this.slider.show(histogram(hits.map((hit) => hit.score)));
   }
 
@@ -60,7 +62,7 @@ export class Column {
   row({ hit, level, answer }, number, room) {
     const isOpen = this.list.opened === number;
     const on = {
-      open: (one) => this.open(one), why: (one) => showWhy(one, this.request), more: () => this.list.open(number), copy: (one) => copy(citation(one), "Citation copied"),
+      open: (one) => this.open(one), why: (one) => showWhy(one, this.request), more: () => this.list.open(number), copy: (one) => copy(citation(one), t("citation_copied")),
       answer: this.isSpans && !this.isRestored && !this.isDraft ? (one, match) => this.answer(one, match) : null,
     };
     return hitRow(hit, number, { room, level, answer, phrase: this.request.text, more: isOpen ? this.more(hit, answer, on) : null, on });
@@ -68,19 +70,19 @@ export class Column {
 
   // What stands below an opened row: the turn before, whatever else is known, and what can be done.
   more(hit, answer, on) {
-    const before = el("p", { class: "before" }, "Loading");
+    const before = el("p", { class: "before" }, t("loading"));
     readDocument(this.request.collection, hit.document_id, this.request.offset_unit).then((document) => {
       const turn = hit.mode === "maxsim" ? null : turnBefore(document, hit);
-      before.replaceChildren(...(turn ? [el("b", {}, placeOf(turn) || "Before", ": "), turn.text] : ["Nothing was said before."]));
+      before.replaceChildren(...(turn ? [el("b", {}, placeOf(turn) || t("before"), ": "), turn.text] : [t("none_before")]));
     }, (error) => before.replaceChildren(error.message));
     const button = (label, action) => el("button", { class: "quiet", type: "button", onclick: () => action(hit) }, label);
     return el("div", { class: "more" }, before, el("p", { class: "meta" }, [hit.document_id, metadata(hit)].filter(Boolean).join(" \u00b7 ")),
-      el("div", { class: "row" }, answer === undefined ? null : scoreBar(hit.score), button("Document", on.open), button("Why", on.why), button("Copy citation", on.copy)));
+      el("div", { class: "row" }, answer === undefined ? null : scoreBar(hit.score), button(t("document"), on.open), button(t("why"), on.why), button(t("copy_citation"), on.copy)));
   }
 
   open(hit) {
     update({ d: hit.document_id, at: String(hit.start) });
-    showDocument(hit, { ...this.request, threshold: this.slider.value }, { noise: this.noise, answers: this.answers.known, narrow: this.narrow });
+    showDocument(hit, { ...this.request, threshold: this.slider.value }, { noise: this.floor, answers: this.answers.known, narrow: this.narrow });
   }
 
   fill({ hits, verified }) {
@@ -106,9 +108,10 @@ export class Column {
       this.slider.show(this.counts.histogram, this.noise);
     } catch (error) {
       if (error.name === "AbortError") throw error;
-      if (error.status !== 403) this.note.textContent = `Not counted exactly: ${error.message}`; // who may only search is told nothing of rights
+      if (error.status !== 403) this.note.textContent = t("not_counted", { why: error.message }); // who may only search is told nothing of rights
       this.slider.refresh();
     }
+    this.tell(this.noise);
   }
 
   async estimateAll(signal) {
@@ -120,8 +123,8 @@ export class Column {
 
   describe(threshold) {
     if (this.counts) return counted(this.counts, threshold);
-    if (!this.isWhole) return this.isDraft ? "" : "Counting";
-    return `${plural(reaching(this.hits, threshold).length, "hit")} ${threshold ? `from ${threshold.toFixed(2)} on` : "at any score"}`;
+    if (!this.isWhole) return this.isDraft ? "" : t("counting");
+    return fromOn(t("hit_count", { count: reaching(this.hits, threshold).length }), threshold);
   }
 
   apply() {
@@ -142,10 +145,10 @@ export class Column {
   }
 
   said(shown) {
-    if (!this.isWhole) return this.isDraft ? "" : "The best hits. The others follow.";
-    if (!this.hits.length) return state.f ? "No document passes the filters and has hits. Clear a filter, or use other words." : "No hits. Use other words, or another mode.";
-    if (!shown) return "Nothing reaches this threshold. Lower it, or use other words.";
-    return `${shown.toLocaleString()} shown${this.own && this.slider.value === this.own ? " at the collection's threshold" : ""}`;
+    if (!this.isWhole) return this.isDraft ? "" : t("best_first");
+    if (!this.hits.length) return t(state.f ? "no_hits_filtered" : "no_hits");
+    if (!shown) return t("none_reaches");
+    return t(this.own && this.slider.value === this.own ? "shown_at_own" : "shown_count", { count: shown });
   }
 
   // An answer marks its hit, and from a few on the threshold moves to where the server proposes it.
@@ -158,18 +161,20 @@ export class Column {
     this.apply();
     this.proposing?.abort();
     const left = FEWEST - this.answers.size;
-    const undo = el("button", { type: "button", class: "quiet", onclick: () => { this.answers.undo(); this.learn(); } }, "Undo the last answer");
-    const tell = (text) => { this.note.replaceChildren(...(this.answers.size ? [`${text} `, undo] : [])); };
-    if (left > 0) { tell(`${plural(this.answers.size, "answer")}; after ${left} more a threshold is proposed.`); return; }
+    const undo = el("button", { type: "button", class: "quiet", onclick: () => { this.answers.undo(); this.learn(); } }, t("undo_answer"));
+    const answers = t("answer_count", { count: this.answers.size });
+    const tell = (name, values) => { this.note.replaceChildren(...(this.answers.size ? [`${t(name, { answers, ...values })} `, undo] : [])); };
+    if (left > 0) { tell("answers_left", { left }); return; }
     this.proposing = new AbortController();
     try {
       const { score, precision } = await this.answers.propose(this.proposing.signal);
-      if (score === null) { tell(`${plural(this.answers.size, "answer")}: no threshold would be right nine times of ten. Answer more.`); return; }
+      if (score === null) { tell("none_proposed"); return; }
       this.slider.set(score);
       this.moved(score);
-      tell(`${plural(this.answers.size, "answer")}: from ${score.toFixed(2)} on about ${Math.round(precision.value * 100)} % are right (${Math.round(precision.low * 100)} to ${Math.round(precision.high * 100)} %).`);
+      const [percent, low, high] = [precision.value, precision.low, precision.high].map((share) => Math.round(100 * share));
+      tell("proposed", { score: score.toFixed(2), percent, low, high });
     } catch (error) {
-      if (error.name !== "AbortError") tell(`${plural(this.answers.size, "answer")}. No threshold was proposed: ${error.message}`);
+      if (error.name !== "AbortError") tell("not_proposed", { why: error.message });
     }
   }
 
@@ -184,7 +189,10 @@ export class Column {
     return { hits: this.shown.map((one) => one.hit), threshold: this.slider.value, likely: this.isJudged && this.choice === "likely" };
   }
 
-  failed(error) { this.note.replaceChildren(problem(error)); }
+  failed(error) {
+    this.tell(null);
+    this.note.replaceChildren(problem(error));
+  }
 
   close() { this.list.close(); this.proposing?.abort(); }
 }

@@ -1,11 +1,12 @@
 import { post } from "./api.js";
-import { el, plural, problem } from "./dom.js";
+import { el, problem } from "./dom.js";
 import { facts } from "./hit.js";
 import { bestOfClauses, isLikely, keyOf, levelOf } from "./levels.js";
 import { blocksOf, marked } from "./marks.js";
 import { openPane } from "./pane.js";
 import { titleOf } from "./places.js";
 import { readDocument } from "./texts.js";
+import { t } from "./words.js";
 
 const MOST = 100;
 const WAIT_MS = 250;
@@ -17,7 +18,7 @@ export async function showDocument(hit, request, { noise, answers, narrow }) {
   running.abort();
   running = new AbortController();
   const { signal } = running;
-  openPane(titleOf({ metadata: {}, ...hit }), el("p", { class: "muted" }, "Loading"));
+  openPane(titleOf({ metadata: {}, ...hit }), el("p", { class: "muted" }, t("loading")));
   try {
     const asked = marksOf(hit, request, { noise, answers, signal });
     asked.catch(() => {}); // said where it is awaited
@@ -35,11 +36,14 @@ async function marksOf(hit, { collection, mode, text, threshold, filter, spans, 
   const asked = { collection, mode, text, spans, ranking, offset_unit, filter: only(filter, hit.document_id) };
   if (hit.mode === "maxsim") return answering(asked, signal);
   const { hits, verified } = await post("/search", { ...asked, threshold, top_k: MOST, verify: MOST }, { signal });
-  const known = { noise: verified ? null : noise };
+  const floor = verified ? null : await noise;
+  // What was not read lies behind what was. Where nothing can be read, what is above noise is marked, or a threshold that was
+  // chosen, and words that were found; of the rest nothing is known.
+  const isTold = verified ? false : threshold > 0 || hit.mode === "lexical";
   const level = (one) => {
-    const said = levelOf(one, { ...known, answer: answers.get(keyOf(one)) });
-    // What was not read lies behind what was; where nothing can be read or told from noise, everything is marked.
-    return said === "unjudged" ? (verified ? "unlikely" : "likely") : said === "near" && !verified ? "likely" : said;
+    const said = levelOf(one, { noise: floor, answer: answers.get(keyOf(one)) });
+    if (said === "unjudged") return isTold ? "likely" : "unlikely";
+    return said === "near" && !verified ? "likely" : said;
   };
   const best = new Set(bestOfClauses(hits).values());
   return inOrder(hits.filter((one) => !one.clause || best.has(one) || keyOf(one) === keyOf(hit)).map((one) => ({ ...one, level: level(one) })));
@@ -81,10 +85,10 @@ class DocumentView {
     this.weak = el("button", { type: "button", class: "quiet", onclick: () => { this.isWeak = !this.isWeak; this.draw(); } });
     this.body = el("div", { class: "document" });
     const step = (by, label, key) => el("button", { type: "button", class: "plain", onclick: () => this.go(this.current + by) }, label, " ", el("kbd", {}, key));
-    const about = [titleOf({ metadata, document_id: "" }) ? hit.document_id : "", facts(metadata || {}), restored ? "restored from vectors: words may differ" : ""].filter(Boolean);
+    const about = [titleOf({ metadata, document_id: "" }) ? hit.document_id : "", facts(metadata || {}), restored ? t("restored_words") : ""].filter(Boolean);
     this.pane = openPane(titleOf({ metadata: metadata || {}, document_id: hit.document_id }), el("p", { class: "meta" }, about.join(" \u00b7 ")),
       el("div", { class: "tools" }, this.searching(request, search), this.strip,
-        el("div", { class: "row" }, step(-1, "Previous", "k"), step(1, "Next", "j"), this.place, this.weak, el("button", { type: "button", class: "quiet", onclick: () => narrow(`document.id = ${JSON.stringify(hit.document_id)}`) }, "Search only here"))), this.body);
+        el("div", { class: "row" }, step(-1, t("previous"), "k"), step(1, t("next"), "j"), this.place, this.weak, el("button", { type: "button", class: "quiet", onclick: () => narrow(`document.id = ${JSON.stringify(hit.document_id)}`) }, t("search_here")))), this.body);
     this.pane.addEventListener("keydown", (event) => {
       const by = { j: 1, k: -1 }[event.key];
       if (by && !event.target.closest("input")) { event.preventDefault(); event.stopPropagation(); this.go(this.current + by); }
@@ -94,7 +98,7 @@ class DocumentView {
   // Another phrase to look for in this document. What was asked for last is shown.
   searching(request, search) {
     let timer, number = 0;
-    const input = el("input", { type: "search", "aria-label": "Search in this document", placeholder: "Search in this document", oninput: () => {
+    const input = el("input", { type: "search", "aria-label": t("search_document"), placeholder: t("search_document"), oninput: () => {
       clearTimeout(timer);
       timer = setTimeout(async () => {
         const own = ++number;
@@ -126,12 +130,12 @@ class DocumentView {
       el("p", { class: "text block" }, marked(text, block, this.marks))]).filter(Boolean));
     this.bars = this.hits.map((one) => el("i", { class: one.level, "--from": String(one.start / text.length), "--wide": String((one.end - one.start) / text.length) }));
     this.strip.replaceChildren(...this.bars);
-    this.strip.ariaLabel = `Where the ${plural(this.hits.length, "mark")} lie in the document`;
+    this.strip.ariaLabel = t("strip", { count: this.hits.length });
     const weaker = this.all.filter((one) => !isLikely(one.level)).length;
     this.weak.hidden = !weaker;
     this.weak.ariaPressed = String(this.isWeak);
-    this.weak.textContent = this.isWeak ? "Likely ones alone" : `${weaker.toLocaleString()} weaker`;
-    this.place.textContent = this.hits.length ? "" : "No likely match in this document";
+    this.weak.textContent = this.isWeak ? t("likely_alone") : t("weaker_count", { count: weaker });
+    this.place.textContent = this.hits.length ? "" : t("no_mark");
     this.go(Math.max(0, this.hits.findIndex((one) => this.isMeant(one))), isOurs);
     if (isOurs && !this.hits.length) this.pane.focus({ preventScroll: true });
     this.isDrawn = true;
@@ -145,7 +149,7 @@ class DocumentView {
     for (const mark of [...this.marks[this.current], this.bars[this.current]]) mark.classList.add("current");
     this.scrollTo(first);
     if (isFocused) first.focus({ preventScroll: true });
-    this.place.textContent = `${(this.current + 1).toLocaleString()} of ${plural(this.hits.length, "mark")}`;
+    this.place.textContent = t("mark_of", { at: this.current + 1, count: this.hits.length });
   }
 
   // Within the pane alone: the list beside it stays where it is.

@@ -1,4 +1,4 @@
-import { t } from "./words.js";
+import { currentLanguage, t } from "./words.js";
 
 // Elements without markup: every string becomes a text node.
 export function el(tag, attributes = {}, ...children) {
@@ -14,6 +14,9 @@ export function el(tag, attributes = {}, ...children) {
 }
 
 export const field = (label, control) => el("label", {}, label, control);
+
+// A text in which keys stand in brackets.
+export const keyed = (text) => text.split(/\[([^\]]+)\]/).map((piece, index) => (index % 2 ? el("kbd", {}, piece) : piece));
 
 export function select(options, value, onchange) {
   const control = el("select", { onchange: () => onchange(control.value) });
@@ -71,11 +74,9 @@ export function table(headings, rows, caption) {
     el("tbody", {}, rows.map((row) => el("tr", {}, row.map((cell, column) => el("td", { class: isRight[column] ? "number" : isShort(cell) ? "short" : null }, cell)))))));
 }
 
-export const size = (bytes) => (bytes < 1e5 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toLocaleString(undefined, { maximumFractionDigits: 1 })} MB`);
+export const size = (bytes) => (bytes < 1e5 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toLocaleString(currentLanguage(), { maximumFractionDigits: 1 })} MB`);
 
-export const plural = (count, noun) => `${count.toLocaleString()} ${noun}${count === 1 ? "" : "s"}`;
-
-export const when = (time) => new Date(time).toLocaleString(undefined, { dateStyle: "short", timeStyle: "short" });
+export const when = (time) => new Date(time).toLocaleString(currentLanguage(), { dateStyle: "short", timeStyle: "short" });
 
 const isNumber = (cell) => typeof cell === "string" && /^[-+\u2212]?[\d,.\u202f\u00a0]+( [kM]B)?$/.test(cell);
 

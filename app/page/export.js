@@ -1,23 +1,24 @@
 import { post } from "./api.js";
 import { copy } from "./clipboard.js";
-import { download, el, plural, problem, say } from "./dom.js";
+import { download, el, problem, say } from "./dom.js";
 import { citation } from "./places.js";
+import { t } from "./words.js";
 
 // What is exported at most: what the second look judges in one export.
 const MOST = 10_000;
-const FORMATS = { csv: ["CSV, for a spreadsheet", "text/csv"], ndjson: ["NDJSON, all fields", "application/x-ndjson"], parquet: ["Parquet, typed columns", "application/vnd.apache.parquet"] };
+const FORMATS = { csv: "text/csv", ndjson: "application/x-ndjson", parquet: "application/vnd.apache.parquet" };
 
 // A menu beside the count: the hits that are shown as a file, or as citations. `chosen` says what is shown.
 export function exportMenu(request, chosen) {
   const note = el("p", { class: "meta", role: "status" });
-  const menu = el("details", { class: "menu" }, el("summary", { class: "button quiet" }, "Export"));
+  const menu = el("details", { class: "menu" }, el("summary", { class: "button quiet" }, t("export")));
   const choice = (label, action) => el("button", { type: "button", class: "quiet", onclick: async () => {
-    note.textContent = "Exporting";
+    note.textContent = t("exporting");
     try { await action(); note.textContent = ""; menu.open = false; } catch (error) { note.replaceChildren(problem(error)); }
   } }, label);
   menu.append(el("div", { class: "menu-list" },
-    Object.entries(FORMATS).map(([name, [label, type]]) => choice(label, () => save(request, chosen(), name, type))),
-    choice("Copy as citations", () => { const { hits } = chosen(); return copy(hits.map(citation).join("\n"), `${plural(hits.length, "citation")} copied`); }), note));
+    Object.entries(FORMATS).map(([name, type]) => choice(t(`format_${name}`), () => save(request, chosen(), name, type))),
+    choice(t("copy_citations"), () => { const { hits } = chosen(); return copy(hits.map(citation).join("\n"), t("citations_copied", { count: hits.length })); }), note));
   menu.addEventListener("keydown", (event) => { if (event.key === "Escape") { menu.open = false; menu.firstChild.focus(); } });
   return menu;
 }
@@ -27,5 +28,5 @@ async function save(request, { threshold, likely }, name, type) {
   const body = { collection, text, mode, filter, spans, ranking, context, threshold, limit: MOST, ...(likely && { likely }) };
   const blob = await post("/search/export", body, { accept: type, reader: (response) => response.blob() });
   download(`${collection}-${text.slice(0, 40).replace(/[^\p{L}\p{N}]+/gu, "-")}.${name}`, blob, type);
-  say("Exported");
+  say(t("exported"));
 }

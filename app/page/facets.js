@@ -35,7 +35,7 @@ function comparison() {
 }
 
 function compared({ similarities, facets, direction }) {
-  const rows = similarities.map(({ mode, score, error }) => [mode.replaceAll("_", " "), error ? error.detail : number(score)]);
+  const rows = similarities.map(({ mode, score, error }) => [t(`mode_${mode}`), error ? error.detail : number(score)]);
   const words = (own) => el("ul", {}, own.map((facet) => el("li", {}, facet.words.join(", "))));
   return [table([t("mode"), t("score")], rows, t("compare")),
     ...(direction ? [el("p", { class: "actions" }, t(`more_general_${direction.more_general || "none"}`))] : []),

@@ -1,6 +1,7 @@
 import { get, part } from "./api.js";
 import { el, field, problem } from "./dom.js";
 import { state, update } from "./state.js";
+import { currentLanguage, t } from "./words.js";
 
 const SOME = 5;
 const ALL = 1000;
@@ -33,7 +34,7 @@ export class Filters {
     this.wrong = el("p", { class: "problem", id: "filter-wrong", role: "alert", hidden: true });
     this.input = el("input", { id: "filter-expression", "aria-describedby": "filter-wrong", autocomplete: "off", spellcheck: "false",
       value: filtersOf().expression || "", placeholder: 'duration >= 600 and not team = "B"', onchange: () => this.write() });
-    this.element = el("details", { class: "panel" }, this.summary, field("Condition", this.input), this.wrong, this.place);
+    this.element = el("details", { class: "panel" }, this.summary, field(t("condition"), this.input), this.wrong, this.place);
     this.element.open = isOpen || Boolean(state.f);
     this.element.addEventListener("toggle", () => { if (this.element.open && !this.fields) this.show(); });
     this.name();
@@ -43,7 +44,7 @@ export class Filters {
     const { expression, ...levels } = filtersOf();
     const active = Object.values(levels).flatMap((fields) => Object.entries(fields)).map(([name, value]) => `${name} ${shown(value)}`);
     if (expression) active.push(expression);
-    this.summary.textContent = active.length ? `Filtered by ${active.join(", ")}` : "Filter by metadata";
+    this.summary.textContent = active.length ? t("filtered_by", { what: active.join(", ") }) : t("filter_by");
   }
 
   // Counts follow the filters; what was asked for last is shown.
@@ -88,15 +89,15 @@ export class Filters {
   draw() {
     const focused = this.place.contains(document.activeElement) ? document.activeElement.dataset.name : null;
     this.place.replaceChildren(...(this.fields.length ? [
-      state.f ? el("button", { class: "quiet", type: "button", onclick: () => this.clear() }, "Clear filters") : "",
-      ...this.fields.map((field) => this.row(field)), el("p", { class: "meta" }, "Numbers count the documents that have a value and pass the other filters."),
-    ] : [el("p", { class: "muted" }, "The documents of this collection have no metadata.")]));
+      state.f ? el("button", { class: "quiet", type: "button", onclick: () => this.clear() }, t("clear_filters")) : "",
+      ...this.fields.map((field) => this.row(field)), el("p", { class: "meta" }, t("filter_counts")),
+    ] : [el("p", { class: "muted" }, t("no_metadata"))]));
     if (focused) [...this.place.querySelectorAll("button")].find((one) => one.dataset.name === focused)?.focus();
   }
 
   row({ level, name, distinct, values }) {
     const chosen = filtersOf()[level]?.[name];
-    const label = level === "part" ? `${name} (of parts)` : name;
+    const label = level === "part" ? t("of_parts", { name }) : name;
     const id = `${level} ${name}`;
     const isTelling = distinct <= SOME || values[0].documents > 2;
     const some = this.whole.has(id) ? values : values.slice(0, isTelling ? SOME : 0);
@@ -104,7 +105,7 @@ export class Filters {
     const group = el("div", { class: "values", role: "group", "aria-label": label, onkeydown: step }, el("div", { class: "meta" }, label),
       [...some, ...rest].map(({ value, documents }) => el("button", {
         class: "value", type: "button", "aria-pressed": String(same(chosen, value)), "data-name": `${id} ${JSON.stringify(value)}`, onclick: () => this.press(level, name, value),
-      }, el("span", {}, shown(value)), documents === undefined ? null : el("span", { class: "meta" }, documents.toLocaleString()))),
+      }, el("span", {}, shown(value)), documents === undefined ? null : el("span", { class: "meta" }, documents.toLocaleString(currentLanguage())))),
       distinct > some.length ? this.more(id, some.length, distinct) : null);
     const buttons = [...group.querySelectorAll("button")];
     reach(buttons, buttons.find((one) => one.ariaPressed === "true") || buttons[0]);
@@ -112,8 +113,8 @@ export class Filters {
   }
 
   more(id, count, distinct) {
-    if (this.whole.has(id)) return el("p", { class: "meta" }, `${count.toLocaleString()} of ${distinct.toLocaleString()} values`);
-    return el("button", { class: "quiet", type: "button", onclick: () => { this.whole.add(id); this.show(); } }, `All ${distinct.toLocaleString()}`);
+    if (this.whole.has(id)) return el("p", { class: "meta" }, t("values_of", { count, all: distinct }));
+    return el("button", { class: "quiet", type: "button", onclick: () => { this.whole.add(id); this.show(); } }, t("choice_all", { count: distinct }));
   }
 
   press(level, name, value) {

@@ -1,4 +1,5 @@
-import { el, plural } from "./dom.js";
+import { el } from "./dom.js";
+import { t } from "./words.js";
 
 const NS = "http://www.w3.org/2000/svg";
 const shape = (tag, attributes) => {
@@ -28,7 +29,7 @@ export class ThresholdSlider {
     this.input = el("input", { type: "range", id, min: "0", max: "1", step: "0.01", value: String(value) });
     this.input.addEventListener("input", () => { this.refresh(); oninput(this.value); });
     this.count = el("p", { class: "count" });
-    this.element = el("div", { class: "slider" }, el("div", { class: "row ends" }, el("label", { for: id }, "Threshold"), this.count),
+    this.element = el("div", { class: "slider" }, el("div", { class: "row ends" }, el("label", { for: id }, t("threshold")), this.count),
       plot("histogram", 30, this.band, this.low, this.high), this.input, this.ticks);
     this.bars = [];
     this.refresh();
@@ -83,7 +84,8 @@ export function histogram(scores) {
 
 // What a preview counts from a threshold on; spans where it counts them.
 export function counted(counts, threshold) {
-  const index = Math.round(threshold * 100), spans = counts.spans_above?.[index];
-  const documents = plural(counts.documents_above[index], "document");
-  return `${typeof spans === "number" ? `${plural(spans, "place")} in ${documents}` : documents} ${threshold ? `from ${threshold.toFixed(2)} on` : "at any score"}`;
+  const index = Math.round(threshold * 100), spans = counts.spans_above?.[index], count = counts.documents_above[index];
+  return fromOn(typeof spans === "number" ? `${t("place_count", { count: spans })} ${t("in_documents", { count })}` : t("document_count", { count }), threshold);
 }
+
+export const fromOn = (what, threshold) => t(threshold ? "from_on" : "at_any", { what, score: threshold.toFixed(2) });

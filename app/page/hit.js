@@ -1,6 +1,7 @@
 import { FUNCTION_WORDS, differing } from "./differences.js";
 import { el } from "./dom.js";
 import { placeOf, short, titleOf } from "./places.js";
+import { t } from "./words.js";
 
 const LEAST = 12;
 // Characters on either side of a hit.
@@ -63,14 +64,17 @@ export function scoreBar(score) {
     el("span", {}, score.toFixed(2)));
 }
 
-const LEVELS = { unsure: "not sure", near: "may be", unlikely: "unlikely", unjudged: "" };
+// Levels that are said; the others are seen.
+const SAID = ["unsure", "near", "unlikely"];
+
+export const kinds = (names) => names.map((name) => t(`kind_${name}`)).join(", ");
 
 // What is to be known of a hit before it is believed. Who said yes or no comes first.
 export function tags(hit, { level, answer } = {}) {
-  const judged = answer !== undefined ? (answer ? "you said yes" : "you said no")
-    : hit.verdict === "differs" && hit.differs?.length ? `differs: ${hit.differs.join(", ")}` : LEVELS[level] || "";
-  const words = [judged, hit.match === "exact" ? "exact words" : "", hit.polarity === "negated" && hit.verdict !== "match" && !hit.differs?.includes("negation") ? "negated" : "",
-    hit.copies > 1 ? `${hit.copies.toLocaleString()} copies` : "", hit.cut ? "a part of it" : "", hit.restored ? `restored, confidence ${hit.confidence.toFixed(2)}` : ""];
+  const judged = answer !== undefined ? t(answer ? "said_yes" : "said_no")
+    : hit.verdict === "differs" && hit.differs?.length ? t("differs", { kinds: kinds(hit.differs) }) : SAID.includes(level) ? t(`level_${level}`) : "";
+  const words = [judged, hit.match === "exact" ? t("exact_words") : "", hit.polarity === "negated" && hit.verdict !== "match" && !hit.differs?.includes("negation") ? t("negated") : "",
+    hit.copies > 1 ? t("copy_count", { count: hit.copies }) : "", hit.cut ? t("a_part") : "", hit.restored ? t("restored_tag", { value: hit.confidence.toFixed(2) }) : ""];
   return words.filter(Boolean).map((word) => el("span", { class: "tag" }, word));
 }
 
@@ -80,7 +84,7 @@ export function hitRow(hit, index, { room, level, answer, phrase, more, on }) {
   const judge = (label, sign, value) => el("button", { class: "quiet sign", type: "button", title: label, "aria-label": label, "aria-pressed": String(answer === value), onclick: () => on.answer(hit, value) }, sign);
   const place = placeOf(hit), title = titleOf(hit);
   return el("article", {
-    class: `card ${level}`, "aria-label": `Hit ${index + 1}, ${place ? `${place}, ` : ""}${title}`,
+    class: `card ${level}`, "aria-label": t("hit_at", { number: index + 1, place: [place, title].filter(Boolean).join(", ") }),
     "data-document": hit.document_id, "data-start": String(hit.start),
     onclick: (event) => { if (!event.target.closest("button, .more") && !String(getSelection())) on.open(hit); },
     onkeydown: (event) => {
@@ -88,10 +92,10 @@ export function hitRow(hit, index, { room, level, answer, phrase, more, on }) {
       if (action) { event.preventDefault(); action(hit); }
     },
   },
-  el("button", { class: "quiet sign turn-more", type: "button", title: "What was said before", "aria-label": "What was said before", "aria-expanded": String(Boolean(more)), onclick: () => on.more(hit) }, more ? "\u25be" : "\u25b8"),
+  el("button", { class: "quiet sign turn-more", type: "button", title: t("said_before"), "aria-label": t("said_before"), "aria-expanded": String(Boolean(more)), onclick: () => on.more(hit) }, more ? "\u25be" : "\u25b8"),
   el("span", { class: "who meta", title: [place, title, metadata(hit)].filter(Boolean).join(" \u00b7 ") }, place ? el("b", {}, place, " ") : null, short(title)),
   el("p", { class: "said" }, highlighted(hit, room, { level, phrase })),
   el("span", { class: "notes" }, tags(hit, { level, answer })),
-  on.answer ? el("span", { class: "judge" }, judge("Yes, it says this", "\u2713", true), judge("No, it does not", "\u2717", false)) : null,
+  on.answer ? el("span", { class: "judge" }, judge(t("yes"), "\u2713", true), judge(t("no"), "\u2717", false)) : null,
   more);
 }

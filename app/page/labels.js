@@ -25,3 +25,28 @@ export function suggested(labels, target = 0.9) {
   const score = scores.find((one) => precision(labels, one).value >= target);
   return score === undefined ? null : Math.floor(score * 100) / 100;
 }
+
+const placeOf = ({ span }) => JSON.stringify(span);
+
+// The labels of a phrase, as this browser keeps them: without the texts, and with the threshold around which they were drawn.
+export class LabelStore {
+  constructor(collection, phrase) {
+    this.place = `labels ${collection} ${phrase}`;
+    ({ labels: this.labels, drawnAt: this.drawnAt } = JSON.parse(localStorage.getItem(this.place)) || { labels: [], drawnAt: null });
+  }
+
+  keep() {
+    const labels = this.labels.map(({ context, context_start, says, ...label }) => label);
+    if (labels.length) localStorage.setItem(this.place, JSON.stringify({ labels, drawnAt: this.drawnAt }));
+    else localStorage.removeItem(this.place);
+  }
+
+  // Of a new draw what has no label. Labels get the text and the score that their examples have now.
+  take(candidates, drawnAt) {
+    this.drawnAt = drawnAt;
+    const drawn = new Map(candidates.map((one) => [placeOf(one), one]));
+    this.labels.forEach((label, at) => { this.labels[at] = { ...label, ...drawn.get(placeOf(label)) }; });
+    const known = new Set(this.labels.map(placeOf));
+    return candidates.filter((one) => !known.has(placeOf(one)));
+  }
+}

@@ -23,7 +23,7 @@ export class VirtualList {
 
   show(items, count = items.length) {
     const focus = this.focus();
-    if (items !== this.items) this.opened = -1;
+    if (!isSame(items[this.opened], this.items[this.opened])) this.opened = -1;
     this.keep(items);
     this.items = items;
     this.count = count;
@@ -45,7 +45,7 @@ export class VirtualList {
   keep(items) {
     if (items === this.items) return;
     for (const [index, row] of this.rows) {
-      if (!row.classList.contains("opened") && JSON.stringify(items[index]) === JSON.stringify(this.items[index])) continue;
+      if (isSame(items[index], this.items[index])) continue;
       row.remove();
       this.rows.delete(index);
     }
@@ -128,6 +128,8 @@ export class VirtualList {
 
   close() { this.listening.abort(); }
 }
+
+const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
 const controls = (row) => (row ? [row.firstChild, ...row.querySelectorAll("button")] : []);
 

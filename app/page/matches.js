@@ -2,6 +2,7 @@ import { get, part } from "./api.js";
 import { copy } from "./clipboard.js";
 import { csv, download, el, fill, problem, say, select, table, when } from "./dom.js";
 import { citation } from "./places.js";
+import { t } from "./words.js";
 
 const AGAIN_MS = 2000;
 const MOST = 200;
@@ -14,11 +15,11 @@ export class Matches {
   constructor(collection) {
     Object.assign(this, { collection, cursor: "", events: [], first: true, phrase: "" });
     this.list = el("div");
-    this.choice = select([["", "All phrases"]], "", (value) => { this.phrase = value; this.draw(); });
-    this.choice.ariaLabel = "Phrase of the matches";
+    this.choice = select([["", t("all_phrases")]], "", (value) => { this.phrase = value; this.draw(); });
+    this.choice.ariaLabel = t("matches_phrase");
     const save = () => download(`matches-${collection}.csv`, csv([COLUMNS, ...this.shown().map((one) => COLUMNS.map((name) => one[name]))]), "text/csv");
-    this.tools = el("div", { class: "row head", hidden: true }, el("div", {}, this.choice), el("button", { type: "button", class: "quiet", onclick: save }, "Export as CSV"));
-    this.element = el("section", { class: "panel matches", "aria-label": "Matches of saved phrases" }, el("h2", {}, `Matches of saved phrases in ${collection}`), this.tools, this.list);
+    this.tools = el("div", { class: "row head", hidden: true }, el("div", {}, this.choice), el("button", { type: "button", class: "quiet", onclick: save }, t("export_csv")));
+    this.element = el("section", { class: "panel matches", "aria-label": t("matches") }, el("h2", {}, t("matches_of", { name: collection })), this.tools, this.list);
   }
 
   async show() {
@@ -28,7 +29,7 @@ export class Matches {
       this.phrases = await this.texts;
       const count = await this.read();
       if (count || this.first) this.draw();
-      if (count && !this.first) say(`${count.toLocaleString()} new match event${count === 1 ? "" : "s"}`);
+      if (count && !this.first) say(t("new_matches", { count }));
       this.first = false;
     } catch (error) {
       this.list.replaceChildren(problem(error));
@@ -54,11 +55,11 @@ export class Matches {
   draw() {
     const phrases = [...new Set(this.events.map((one) => one.phrase))].sort();
     if (this.phrase && !phrases.includes(this.phrase)) phrases.push(this.phrase);
-    fill(this.choice, [["", "All phrases"], ...phrases.map((name) => [name, name])], this.phrase);
+    fill(this.choice, [["", t("all_phrases")], ...phrases.map((name) => [name, name])], this.phrase);
     this.tools.hidden = !this.events.length;
-    this.list.replaceChildren(this.events.length ? table(["When", "Phrase", "Document", "Text", "Score"], this.shown().map((one) => [
-      when(one.at), one.phrase, this.linked(one), one.text === null || one.text === undefined ? `withdrawn: ${one.reason ?? ""}` : this.said(one), one.score.toFixed(2)]), `The latest ${MOST} matches`)
-      : el("p", { class: "muted" }, "None yet. Save a phrase with a threshold; new documents are matched against it as they arrive, and shown here."));
+    this.list.replaceChildren(this.events.length ? table(["when", "phrase", "document", "text", "score"].map((name) => t(name)), this.shown().map((one) => [
+      when(one.at), one.phrase, this.linked(one), one.text === null || one.text === undefined ? t("withdrawn", { why: one.reason ?? "" }) : this.said(one), one.score.toFixed(2)]), t("latest_matches", { count: MOST }))
+      : el("p", { class: "muted" }, t("no_matches")));
   }
 
   // The search for its phrase, with its document open at the match.
@@ -70,10 +71,10 @@ export class Matches {
   // A match as text; what stands around it, and its citation, on demand.
   said(one) {
     const place = el("span", {}, one.text, " ");
-    const around = el("button", { type: "button", class: "quiet", "aria-label": `Show what stands around “${one.text}”`, onclick: async () => {
+    const around = el("button", { type: "button", class: "quiet", "aria-label": t("show_around", { text: one.text }), onclick: async () => {
       try {
         const { before, text, after } = await get(`/collections/${part(this.collection)}/matches/${one.match}?context=${CONTEXT}`);
-        place.replaceChildren(before, el("mark", {}, text), after, " ", el("button", { type: "button", class: "quiet", onclick: () => copy(citation({ ...one, metadata: {} }), "Citation copied") }, "Copy citation"));
+        place.replaceChildren(before, el("mark", {}, text), after, " ", el("button", { type: "button", class: "quiet", onclick: () => copy(citation({ ...one, metadata: {} }), t("citation_copied")) }, t("copy_citation")));
       } catch (error) { place.append(` ${error.message}`); }
     } }, "\u2026");
     place.append(around);

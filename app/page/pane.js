@@ -1,5 +1,6 @@
 import { el } from "./dom.js";
 import { update } from "./state.js";
+import { t } from "./words.js";
 
 // A place beside the list, in a narrow window above all: a document is read there while the list stays as it is.
 let opener = null;
@@ -11,7 +12,7 @@ export function openPane(title, ...content) {
   const isOpen = pane();
   if (!isOpen) opener = document.activeElement;
   const element = el("aside", { id: "pane", class: "pane", "aria-labelledby": "pane-title", tabIndex: -1 },
-    el("div", { class: "row head" }, el("h2", { id: "pane-title", class: "grow" }, title), el("button", { class: "plain", type: "button", onclick: () => closePane() }, "Close")), content.flat());
+    el("div", { class: "row head" }, el("h2", { id: "pane-title", class: "grow" }, title), el("button", { class: "plain", type: "button", onclick: () => closePane() }, t("close"))), content.flat());
   if (isOpen) isOpen.replaceWith(element);
   else layout().append(element);
   element.addEventListener("keydown", (event) => { if (event.key === "Escape" && !event.defaultPrevented) closePane(); });

@@ -1,3 +1,5 @@
+import { t } from "./words.js";
+
 // Where a hit stands, as a person would say it: who speaks, when, on which page, in which document.
 const SPEAKERS = ["speaker", "role", "author", "from", "sender"];
 const TIMES = ["start", "start_s", "time", "at", "timestamp"];
@@ -20,7 +22,7 @@ export function speakerOf({ part_metadata: part }) {
 export function timeOf({ part_metadata: part }) {
   const name = first(TIMES, part);
   if (name) return typeof part[name] === "number" ? clock(part[name]) : part[name];
-  return typeof part?.page === "number" ? `p. ${part.page}` : "";
+  return typeof part?.page === "number" ? t("page_at", { page: String(part.page) }) : "";
 }
 
 export function titleOf({ metadata, document_id: id }) {
@@ -39,6 +41,6 @@ export const placeOf = (hit) => [speakerOf(hit), timeOf(hit)].filter(Boolean).jo
 // A citation names the place to which a reader can go back.
 export function citation(hit) {
   const id = hit.document_id, title = titleOf(hit);
-  const where = [title === id ? id : `${title}, ${id}`, placeOf(hit), `characters ${hit.start}\u2013${hit.end}`].filter(Boolean).join(", ");
-  return `\u201c${hit.text.trim()}\u201d (${where})`;
+  const where = [title === id ? id : `${title}, ${id}`, placeOf(hit), t("citation_at", { start: String(hit.start), end: String(hit.end) })].filter(Boolean).join(", ");
+  return `${t("quote", { text: hit.text.trim() })} (${where})`;
 }

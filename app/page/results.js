@@ -5,11 +5,10 @@ import { filtersOf } from "./filters.js";
 import { CONTEXT } from "./hit.js";
 import { state } from "./state.js";
 import { tabbed } from "./tabs.js";
+import { t } from "./words.js";
 
-export const MODES = {
-  best_span: "By meaning", lexical: "By words", hybrid: "By meaning and words", facets: "By aspects of meaning",
-  restorable: "By meaning, whole sentences", maxsim: "Whole documents",
-};
+export const MODES = ["best_span", "lexical", "hybrid", "facets", "restorable", "maxsim"];
+export const modeName = (mode) => t(`mode_${mode}`);
 // The first request: as many as a window shows, in a fraction of the time of all.
 export const FEW = 30;
 const MOST = 1000;
@@ -55,8 +54,8 @@ export async function showHits(results, signal, { early, isDraft = false, onshow
   const requests = requestsOf();
   const answers = await (early || ask(requests, FEW, signal, isDraft ? 0 : READ));
   const options = { isNamed: requests.length > 1, isDraft, narrow, few: FEW };
-  const columns = requests.map((request, index) => new Column(request, MODES[request.mode], answers[index], index, options));
-  results.replaceChildren(columns.length > 1 ? tabbed(columns.map((one) => [MODES[one.request.mode], one.element]))
+  const columns = requests.map((request, index) => new Column(request, modeName(request.mode), answers[index], index, options));
+  results.replaceChildren(columns.length > 1 ? tabbed(columns.map((one) => [modeName(one.request.mode), one.element]))
     : el("div", { class: "columns" }, columns[0].element));
   for (const column of columns) column.apply();
   onshown(columns);

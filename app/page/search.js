@@ -1,13 +1,14 @@
 import { get } from "./api.js";
 import { chooseCollection } from "./collections.js";
 import { showTable } from "./counts.js";
-import { el, field, fill, problem, select } from "./dom.js";
+import { el, field, fill, keyed, problem, select } from "./dom.js";
 import { emptyView } from "./empty.js";
 import { Filters } from "./filters.js";
 import { closePane } from "./pane.js";
-import { FEW, MODES, ask, requestsOf, showHits } from "./results.js";
+import { FEW, MODES, ask, modeName, requestsOf, showHits } from "./results.js";
 import { state, update } from "./state.js";
 import { forgetDocuments } from "./texts.js";
+import { currentLanguage, t } from "./words.js";
 
 // A narrow window folds what is not needed at first.
 const isWide = () => matchMedia("(min-width: 60rem)").matches;
@@ -40,8 +41,8 @@ export async function searchView(main, focus = "") {
   view.filters = new Filters(isWide(), () => search(view));
   view.query = queryBox();
   view.query.addEventListener("input", () => typed(view));
-  main.replaceChildren(el("h1", { class: state.q ? "hidden" : null }, "Find the phrase, not the page"), queryForm(view, collections),
-    el("div", { class: "layout" }, el("aside", { class: "side", "aria-label": "Options and filters" }, view.filters.element, options(view, collections)), view.results));
+  main.replaceChildren(el("h1", { class: state.q ? "hidden" : null }, t("find_phrase")), queryForm(view, collections),
+    el("div", { class: "layout" }, el("aside", { class: "side", "aria-label": t("options_filters") }, view.filters.element, options(view, collections)), view.results));
   if (focus) main.querySelector(focus)?.focus();
   document.addEventListener("keydown", (event) => navigate(event, view.query), { signal: keys.signal });
   if (state.q) await search(view, { early: early?.collection === state.c ? early.answers : null });
@@ -72,9 +73,9 @@ function typed(view) {
 function start({ results, filters }) {
   filters.show();
   const examples = EXAMPLES.map((text) => el("a", { class: "chip", href: `./?${new URLSearchParams({ c: state.c, q: text })}` }, text));
-  results.replaceChildren(el("p", { class: "prose" }, "Write what you are looking for in your own words: a phrase or a sentence. Spans of text that mean the same are found, wherever they stand."),
-    ...(state.c === "sample" ? [el("p", { class: "meta" }, "For example"), el("p", { class: "row" }, examples)] : []),
-    el("p", { class: "muted" }, el("kbd", {}, "j"), " and ", el("kbd", {}, "k"), " step through the hits, ", el("kbd", {}, "Enter"), " opens one, ", el("kbd", {}, "b"), " shows what was said before, ", el("kbd", {}, "y"), " and ", el("kbd", {}, "n"), " judge it, ", el("kbd", {}, "w"), " says why, ", el("kbd", {}, "/"), " returns to the phrase."));
+  results.replaceChildren(el("p", { class: "prose" }, t("search_start")),
+    ...(state.c === "sample" ? [el("p", { class: "meta" }, t("for_example")), el("p", { class: "row" }, examples)] : []),
+    el("p", { class: "muted" }, keyed(t("keys_hint"))));
 }
 
 function navigate(event, query) {
@@ -86,7 +87,7 @@ function navigate(event, query) {
 
 function queryBox() {
   const query = el(state.many ? "textarea" : "input", {
-    id: "query", ...(state.many ? { rows: "4" } : { type: "search" }), placeholder: "cancel my subscription", autocomplete: "off", maxlength: "100000",
+    id: "query", ...(state.many ? { rows: "4" } : { type: "search" }), placeholder: t("phrase_example"), autocomplete: "off", maxlength: "100000",
   });
   query.value = state.q || "";
   return query;
@@ -100,20 +101,20 @@ function queryForm(view, collections) {
     view.isTyped = false;
     if (state.q) search(view); else searchView(view.main);
   };
-  const collection = select(collections.map((one) => [one.name, `${one.name} (${one.documents.toLocaleString()})`]), state.c, (value) => {
+  const collection = select(collections.map((one) => [one.name, `${one.name} (${one.documents.toLocaleString(currentLanguage())})`]), state.c, (value) => {
     update({ q: view.query.value.trim(), c: value, f: "", mode: "", vs: "", t: "", t2: "" }, true);
     searchView(view.main, "#collection");
   });
   collection.id = "collection";
-  return el("form", { class: "query", role: "search", onsubmit: submit }, field(state.many ? "Phrases, one a line" : "Phrase", view.query),
-    el("div", { class: "in" }, field("Collection", collection)), el("button", { type: "submit" }, "Search"));
+  return el("form", { class: "query", role: "search", onsubmit: submit }, field(t(state.many ? "phrases_by_line" : "phrase"), view.query),
+    el("div", { class: "in" }, field(t("collection"), collection)), el("button", { type: "submit" }, t("search_now")));
 }
 
 // Modes that the collection holds what they read for, and the one of the address.
 function modesOf({ nuggets, representations }) {
-  return Object.entries(MODES).filter(([name]) => name === state.mode || ((name !== "maxsim" || nuggets)
+  return MODES.filter((name) => name === state.mode || ((name !== "maxsim" || nuggets)
     && (!["lexical", "hybrid"].includes(name) || representations.includes("words"))
-    && (!["facets", "restorable"].includes(name) || representations.includes(name))));
+    && (!["facets", "restorable"].includes(name) || representations.includes(name)))).map((name) => [name, modeName(name)]);
 }
 
 function options(view, collections) {
@@ -122,18 +123,18 @@ function options(view, collections) {
   const whole = (changes, focus) => { update({ q: query.value.trim(), ...changes }, true); searchView(main, focus); };
   const choose = (changes) => { update({ q: query.value.trim(), ...changes }, true); if (state.q) search(view); };
   const choice = (label, name, values, kind) => el("div", { class: kind }, field(label, select(values, state[name], (value) => choose({ [name]: value }))));
-  const others = () => [["", "Nothing"], ...modes.filter(([name]) => name !== (state.mode || "best_span"))];
+  const others = () => [["", t("compare_nothing")], ...modes.filter(([name]) => name !== (state.mode || "best_span"))];
   const compare = select(others(), state.vs, (value) => choose({ vs: value }));
   const mode = select(modes, state.mode || "best_span", (value) => {
     choose({ mode: value === "best_span" ? "" : value, ...(state.vs === value && { vs: "" }) });
     fill(compare, others(), state.vs);
   });
-  const many = el("button", { type: "button", class: "plain wide", "aria-pressed": String(Boolean(state.many)), onclick: () => whole({ many: state.many ? "" : "1", q: query.value.split("\n")[0].trim() }, "#query") }, "Several phrases");
+  const many = el("button", { type: "button", class: "plain wide", "aria-pressed": String(Boolean(state.many)), onclick: () => whole({ many: state.many ? "" : "1", q: query.value.split("\n")[0].trim() }, "#query") }, t("several_phrases"));
   const chosen = ["mode", "vs", "b", "x"].filter((name) => state[name]).length;
-  return el("details", { class: "panel", open: chosen > 0 && isWide() }, el("summary", {}, "More options", chosen ? el("span", { class: "meta" }, ` ${chosen} chosen`) : null), el("div", { class: "options" },
-    el("div", { class: "wide" }, field("How to search", mode)), state.many ? null : el("div", { class: "wide" }, field("Compare with", compare)),
-    choice("What is marked", "b", [["", "The phrase"], ["clause", "Its clause"], ["sentence", "Its sentence"]]),
-    choice("Copies", "x", [["", "Each shown"], ["1", "Shown once"]]), many));
+  return el("details", { class: "panel", open: chosen > 0 && isWide() }, el("summary", {}, t("more_options"), chosen ? el("span", { class: "meta" }, ` ${t("chosen_count", { count: chosen })}`) : null), el("div", { class: "options" },
+    el("div", { class: "wide" }, field(t("how_to_search"), mode)), state.many ? null : el("div", { class: "wide" }, field(t("compare_with"), compare)),
+    choice(t("marked_what"), "b", [["", t("mark_phrase")], ["clause", t("mark_clause")], ["sentence", t("mark_sentence")]]),
+    choice(t("copies"), "x", [["", t("copies_each")], ["1", t("copies_once")]]), many));
 }
 
 // The answers of an early request are taken as they are. What was shown stays until there is something new.
@@ -147,7 +148,7 @@ async function search(view, { early = null, isDraft = false } = {}) {
   const { signal } = running;
   if (!early) closePane({ isFocused: false });
   main.querySelector("h1").className = "hidden";
-  if (results.querySelector(".columns")) { if (!isDraft) results.setAttribute("aria-busy", "true"); } else results.replaceChildren(el("p", { class: "muted", role: "status" }, "Searching"));
+  if (results.querySelector(".columns")) { if (!isDraft) results.setAttribute("aria-busy", "true"); } else results.replaceChildren(el("p", { class: "muted", role: "status" }, t("searching")));
   try {
     if (state.many) { filters.show(); await showTable(results, signal); }
     else await showHits(results, signal, { early, isDraft, narrow: (condition) => { closePane(); filters.add(condition); }, onshown: (shown) => showed(view, shown, isDraft) });

@@ -1,9 +1,10 @@
 import { el } from "./dom.js";
+import { t } from "./words.js";
 
 // Two lists side by side; in a narrow window one of them, chosen by tabs.
 export function tabbed(sections) {
   const tabs = sections.map(([name], index) => el("button", { type: "button", role: "tab", class: "plain", "aria-selected": String(!index), tabIndex: index ? -1 : 0, onclick: () => choose(index) }, name));
-  const bar = el("div", { class: "tabs", role: "tablist", "aria-label": "Compared modes", onkeydown: (event) => {
+  const bar = el("div", { class: "tabs", role: "tablist", "aria-label": t("compared_modes"), onkeydown: (event) => {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!by) return;
     const next = (tabs.findIndex((one) => one.ariaSelected === "true") + by + tabs.length) % tabs.length;
@@ -20,5 +21,5 @@ export function tabbed(sections) {
   }
   const columns = el("div", { class: "columns two" }, sections.map(([, section]) => section));
   choose(0);
-  return el("div", {}, bar, el("p", { class: "meta" }, "The scores of two modes are on two scales; what is judged likely is the same in both."), columns);
+  return el("div", {}, bar, el("p", { class: "meta" }, t("two_scales")), columns);
 }

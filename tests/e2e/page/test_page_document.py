@@ -19,13 +19,13 @@ HIT = {
 }
 
 
-def show(page, text: str, spans):
-    """Open the first hit of a document; spans are its hits."""
+def show(page, text: str, spans, threshold: str = "0.4"):
+    """Open the first hit of a document; spans are its hits, whose score is above the usual threshold."""
     hits = [HIT | {"start": start, "end": end, "text": text[start:end]} for start, end in spans]
     page.route("**/search", lambda route: route.fulfill(json={"hits": hits}))
     page.route("**/documents/d?*", lambda route: route.fulfill(json={"id": "d", "text": text}))
     page.route("**/preview", lambda route: route.fulfill(status=403, json={"detail": "no"}))
-    page.goto("/?c=sample&q=stop")
+    page.goto(f"/?c=sample&q=stop&t={threshold}")
     page.locator(".card").first.wait_for()
     page.locator(".card .said").first.click()
     page.locator(".pane .block").first.wait_for(state="attached")
@@ -67,6 +67,17 @@ def test_overlapping_hits_have_one_order(desktop, spans):
     assert said == [text[start:end] for start, end in sorted(spans)]
     assert "".join(desktop.locator(".pane .block").all_inner_texts()) == text
     assert desktop.locator(".pane .strip i").count() == 4
+
+
+def test_where_nothing_judges_hits_the_opened_one_alone_is_marked(desktop):
+    """Without a second look, a threshold and figures of unrelated text, "ok" is not known to say anything."""
+    show(desktop, "hi, stop it, ok", [(4, 8), (0, 2), (13, 15)], threshold="")
+    pane = desktop.locator(".pane")
+    pane.get_by_text("1 of 1 mark", exact=True).wait_for()
+    assert pane.locator("mark").all_inner_texts() == ["stop"]
+    pane.get_by_role("button", name="2 weaker").click()
+    pane.get_by_text("2 of 3 marks", exact=True).wait_for()
+    assert pane.locator("mark").all_inner_texts() == ["hi", "stop", "ok"]
 
 
 def test_other_documents_do_not_take_the_places_of_a_documents_hits(desktop):

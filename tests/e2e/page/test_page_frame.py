@@ -1,19 +1,26 @@
 """What stands around the views, in a real browser: navigation, languages, missing collections, keys of few rights."""
 
+import re
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
+from typing import get_args
 
 import pytest
 
+import app
+from app.requests import Mode
 from app.settings import Settings
 from indexer.catalog.collections import Catalog
 from indexer.catalog.keys import create_key
 from indexer.catalog.schema import upgrade
+from models.verifier.types import DIFFERENCES
 from tests.e2e.page.checks import no_sideways_scrolling, serious
 from tests.e2e.page.conftest import window
 from tests.serving import running
 
 pytestmark = pytest.mark.slow
+PAGE = Path(app.__file__).parent / "page"
 WORDS = "document.querySelector('script[type=module]').src.replace('main.js', 'words.js')"
 
 
@@ -71,6 +78,45 @@ def test_the_page_speaks_german_where_the_browser_does_and_changes_by_a_switch(b
         page.get_by_role("heading", name="Your data").wait_for()
         page.reload()
         page.get_by_role("heading", name="Your data").wait_for()
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("/?c=sample&q=refund&t=0.5", ".card mark"),
+        ("/?c=sample&q=refund&vs=lexical", ".columns.two .card"),
+        ("/?c=sample&many=1&q=refund%0Alate+parcel", "tbody tr"),
+        ("/?view=thresholds&c=sample&p=deutsch", ".slider"),
+        ("/?view=data&c=sample", "main table"),
+    ],
+)
+def test_no_view_mixes_german_with_english(browser, address, path, shown):
+    with window(browser, address, locale="de-DE", viewport={"width": 1280, "height": 900}) as page:
+        page.request.post(f"{address}/collections/sample/phrases", data={"name": "deutsch", "text": "refund"})
+        page.goto(path)
+        page.locator(shown).first.wait_for()
+        english = page.evaluate(
+            f"""async () => {{
+              const {{ WORDS }} = await import({WORDS});
+              const labels = [...document.querySelectorAll("[aria-label], [placeholder], [title]")]
+                .flatMap((one) => [one.ariaLabel, one.placeholder, one.title]);
+              const texts = [...document.body.innerText.split("\\n"), ...labels].map((one) => one?.trim());
+              // What begins with a small letter may be data, as the key "topic" is.
+              const isSaid = ({{ en, de }}) => en !== de && /^[A-Z]/.test(en) && texts.includes(en);
+              return Object.values(WORDS).filter(isSaid).map(({{ en }}) => en);
+            }}"""
+        )
+        assert english == []
+
+
+def test_every_text_that_is_asked_for_is_there():
+    written = {path.name: path.read_text() for path in PAGE.glob("*.js")}
+    names = set(re.findall(r"^  (\w+): \{", written["words.js"], re.MULTILINE))
+    asked = {(file, name) for file, text in written.items() for name in re.findall(r'\bt\("(\w+)"[,)]', text)}
+    assert len(asked) > 100
+    assert [(file, name) for file, name in sorted(asked) if name not in names] == []
+    assert [f"mode_{name}" for name in get_args(Mode) if f"mode_{name}" not in names] == []
+    assert [f"kind_{name}" for name in DIFFERENCES if f"kind_{name}" not in names] == []
 
 
 def test_every_text_has_every_language_and_the_same_places(desktop):
