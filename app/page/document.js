@@ -39,10 +39,10 @@ async function marksOf(hit, { collection, mode, text, threshold, filter, spans, 
   const floor = verified ? null : await noise;
   // What was not read lies behind what was. Where nothing can be read, what is above noise is marked, or a threshold that was
   // chosen, and words that were found; of the rest nothing is known.
-  const isTold = verified ? false : threshold > 0 || hit.mode === "lexical";
+  const unjudged = verified ? "unlikely" : threshold > 0 || hit.mode === "lexical" ? "likely" : "unjudged";
   const level = (one) => {
     const said = levelOf(one, { noise: floor, answer: answers.get(keyOf(one)) });
-    if (said === "unjudged") return isTold ? "likely" : "unlikely";
+    if (said === "unjudged") return unjudged;
     return said === "near" && !verified ? "likely" : said;
   };
   const best = new Set(bestOfClauses(hits).values());
@@ -76,6 +76,9 @@ function nearest(text, hit) {
   return { start: best, end: best + hit.text.length };
 }
 
+// Where nothing judges the hits of another phrase, the nearest one is shown.
+const nearestOf = (hits) => hits.filter((one) => one.level === "unjudged").sort((a, b) => b.score - a.score)[0] || {};
+
 class DocumentView {
   constructor(hit, request, { text, parts = [], metadata, restored }, search, narrow) {
     Object.assign(this, { hit, text, restored, all: [], current: 0, isWeak: false });
@@ -104,7 +107,7 @@ class DocumentView {
         const own = ++number;
         try {
           const hits = await search(input.value.trim() || request.text);
-          if (own === number) { this.hit = {}; this.show(hits); }
+          if (own === number) { this.hit = nearestOf(hits); this.show(hits); }
         } catch (error) { if (error.name !== "AbortError") this.place.textContent = error.message; }
       }, WAIT_MS);
     } });
@@ -116,7 +119,7 @@ class DocumentView {
     this.draw();
   }
 
-  isMeant(one) { return one.sent === this.hit.start || (one.start === this.hit.start && (this.hit.end === undefined || one.end === this.hit.end)); }
+  isMeant(one) { return this.hit.start !== undefined && (one.sent === this.hit.start || (one.start === this.hit.start && (this.hit.end === undefined || one.end === this.hit.end))); }
 
   draw() {
     const { text } = this;
@@ -131,7 +134,7 @@ class DocumentView {
     this.bars = this.hits.map((one) => el("i", { class: one.level, "--from": String(one.start / text.length), "--wide": String((one.end - one.start) / text.length) }));
     this.strip.replaceChildren(...this.bars);
     this.strip.ariaLabel = t("strip", { count: this.hits.length });
-    const weaker = this.all.filter((one) => !isLikely(one.level)).length;
+    const weaker = this.all.filter((one) => !isLikely(one.level) && !this.isMeant(one)).length;
     this.weak.hidden = !weaker;
     this.weak.ariaPressed = String(this.isWeak);
     this.weak.textContent = this.isWeak ? t("likely_alone") : t("weaker_count", { count: weaker });

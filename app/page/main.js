@@ -5,7 +5,7 @@ import { el, field, openDialog, problem, say, select } from "./dom.js";
 import { referenceView } from "./reference.js";
 import { restoreView } from "./restore.js";
 import { closeView, searchView } from "./search.js";
-import { reload, state, update } from "./state.js";
+import { reload, state } from "./state.js";
 import { textsView } from "./facets.js";
 import { closeThresholds, thresholdsView } from "./thresholds.js";
 import { LANGUAGES, currentLanguage, setLanguage, t } from "./words.js";
@@ -72,6 +72,9 @@ function signOut() {
   show();
 }
 
+// The search that was left for another view, to which the link leads back.
+let searched = "";
+
 // Links between the views keep the page: its modules, what it has read, and the key's answers.
 function follow(event) {
   const link = event.target.closest?.("a[href]");
@@ -80,7 +83,10 @@ function follow(event) {
   const to = new URL(link.href);
   if (to.hash || to.origin !== home.origin || ![home.pathname, `${home.pathname}docs`].includes(to.pathname)) return;
   event.preventDefault();
+  const isSearch = (url) => url.pathname === home.pathname && !url.searchParams.has("view");
+  if (isSearch(new URL(location.href))) searched = isSearch(to) ? "" : location.search;
   if (link.closest("#nav") && state.c) to.searchParams.set("c", state.c);
+  if (link.closest("#nav") && isSearch(to) && new URLSearchParams(searched).get("c") === state.c) to.search = searched;
   history.pushState(null, "", to.href);
   go();
   scrollTo(0, 0);
@@ -108,7 +114,6 @@ at("language").replaceWith(languages);
 at("sign-in").addEventListener("click", (event) => { if (hasKey()) signOut(); else signIn(event); });
 document.addEventListener("sign-in", signIn);
 document.addEventListener("click", follow);
-at("dialog").addEventListener("close", () => { if (state.d) update({ d: "", at: "" }); });
 // A file that is dropped beside the place for it would take the page's place.
 for (const name of ["dragover", "drop"]) {
   document.addEventListener(name, (event) => {

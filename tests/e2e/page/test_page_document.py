@@ -122,6 +122,19 @@ def test_turns_are_told_apart_and_the_address_names_the_document(page):
     assert serious(page) == []
 
 
+def test_why_is_asked_beside_an_open_document_which_stays_in_the_address(desktop):
+    desktop.goto("/?c=sample&q=refund&t=0.5")
+    desktop.locator(".card .said").first.click()
+    desktop.locator(".pane mark.current").first.wait_for()
+    desktop.locator(".card").first.focus()
+    desktop.keyboard.press("w")
+    desktop.locator("dialog .unit").first.wait_for()
+    desktop.keyboard.press("Escape")
+    desktop.get_by_role("dialog").wait_for(state="hidden")
+    assert desktop.locator(".pane").is_visible()
+    assert "d=" in desktop.url
+
+
 def test_the_strip_leads_to_the_hit_beside_the_pointer(desktop):
     text = "stop " + "word " * 100 + "stop " + "word " * 100 + "stop"
     places = [at for at in range(len(text)) if text.startswith("stop", at)]

@@ -48,6 +48,19 @@ def test_the_views_change_without_reloading(desktop):
     assert desktop.evaluate("window.kept")
 
 
+def test_another_view_leads_back_to_the_search_that_was_left(desktop):
+    desktop.goto("/?c=sample&q=refund&t=0.5")
+    desktop.locator(".card").first.wait_for()
+    go(desktop, "Data")
+    desktop.locator("h1").get_by_text("Your data").wait_for()
+    go(desktop, "Search")
+    desktop.locator(".card").first.wait_for()
+    assert desktop.get_by_label("Phrase", exact=True).input_value() == "refund"
+    assert "t=0.5" in desktop.url
+    go(desktop, "Search")
+    desktop.get_by_text("Write what you are looking for").wait_for()
+
+
 def test_a_link_to_a_missing_collection_shows_no_other_ones_hits(page):
     page.goto("/?c=nosuch&q=refund")
     alert = page.get_by_role("alert")
