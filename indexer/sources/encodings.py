@@ -61,6 +61,8 @@ _SEQUENCE: Final = re.compile(
 )
 _WORD: Final = re.compile(rb"[A-Za-z\x80-\xff]+")
 _HIGH: Final = re.compile(rb"[\x80-\xff]")
+# The error handler of ``errors_of``.
+_AS_CONTROLS: Final = "spanseek.controls"
 # Bytes beyond ASCII in words that have some: this number, and this share, speak for another script.
 _MANY, _MOST = 6, 0.5
 # Control characters, as a share of the bytes, that no text in UTF-8 has.
@@ -99,6 +101,25 @@ def labelled_codec(label: str) -> str | None:
     except (LookupError, ValueError):
         return None
     return codec
+
+
+def _controls(error: UnicodeError) -> tuple[str, int]:
+    """Five bytes of windows-1252 have no sign: browsers read them as the control characters of their number."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return error.object[error.start : error.end].decode("latin-1"), error.end
+
+
+codecs.register_error(_AS_CONTROLS, _controls)
+
+
+def errors_of(codec: str, otherwise: str = "strict") -> str:
+    r"""How bytes are decoded that an encoding does not have: of windows-1252 as browsers decode them, else as given.
+
+    >>> b"a\x81".decode("cp1252", errors_of("windows-1252")), errors_of("utf-8")
+    ('a\x81', 'strict')
+    """
+    return _AS_CONTROLS if codecs.lookup(codec).name == WESTERN else otherwise
 
 
 def detect_encoding(file: BinaryIO) -> Encoding:
@@ -210,4 +231,5 @@ def decoded(data: bytes) -> tuple[str, Encoding]:
     'Größe'
     """
     encoding = detect_encoding(io.BytesIO(data))
-    return data.decode(encoding.codec, "replace" if encoding.codec == "utf-8-sig" else "strict"), encoding
+    errors = "replace" if encoding.codec == "utf-8-sig" else errors_of(encoding.codec)
+    return data.decode(encoding.codec, errors), encoding

@@ -16,7 +16,7 @@ from typing import BinaryIO, Final, TextIO
 
 from indexer.errors import SourceUnreadable
 from indexer.sources.cells import ColumnType
-from indexer.sources.encodings import Encoding, detect_encoding, given_encoding
+from indexer.sources.encodings import Encoding, detect_encoding, errors_of, given_encoding
 from indexer.sources.options import ReadOptions, names_of
 from indexer.sources.records import Reading, unpacked
 from indexer.sources.rows import Dialect, OddRows, Row, read_rows
@@ -123,7 +123,8 @@ def _encoding(reading: Reading) -> Encoding:
 
 def _opened(file: BinaryIO, encoding: Encoding) -> TextIO:
     """A file as text. Bytes that are not of the encoding make their row a bad one, where its signs have one byte."""
-    errors = "strict" if encoding.codec.startswith(("utf-16", "utf-32")) else "surrogateescape"
+    wide = encoding.codec.startswith(("utf-16", "utf-32"))
+    errors = errors_of(encoding.codec, "strict" if wide else "surrogateescape")
     return io.TextIOWrapper(file, encoding.codec, errors, newline="")
 
 

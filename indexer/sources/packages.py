@@ -154,8 +154,14 @@ def parsed(data: bytes, name: str) -> Element:
 
     if data.count(b"<") + data.count(b'="') > MAX_MARKS:
         raise InvalidDocument(f"{name} has more than {MAX_MARKS:,} tags and attributes")
+    # Ids that occur twice or are no names are errors only where they are collected.
     parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True, remove_pis=True
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        remove_comments=True,
+        remove_pis=True,
+        collect_ids=False,
     )
     try:
         return etree.fromstring(data, parser)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from indexer.sources.compose import within
 from indexer.sources.documents import MAX_PARTS, checked_id, checked_text
-from indexer.sources.encodings import decoded, given_encoding
+from indexer.sources.encodings import decoded, errors_of, given_encoding
 from indexer.sources.records import Found, Reading
 from models.text.wrapping import line_breaks
 from models.types import Document, Part
@@ -39,7 +39,8 @@ def text_of(reading: Reading) -> str:
     """The text of a file. Raises ``InvalidDocument`` if it is too long."""
     data = reading.whole()
     if reading.options.encoding is not None:
-        return data.decode(given_encoding(reading.options.encoding).codec)
+        codec = given_encoding(reading.options.encoding).codec
+        return data.decode(codec, errors_of(codec))
     text, encoding = decoded(data)
     if encoding.codec != "utf-8-sig":
         reading.conclude(f"encoding {encoding}")

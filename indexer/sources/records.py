@@ -82,7 +82,7 @@ def guarded(where: str, read: Callable[[], Document]) -> Record:
     try:
         return read()
     except UnicodeDecodeError as error:
-        return BadRecord(where, f"not valid UTF-8 at byte {error.start}")
+        return BadRecord(where, f"not valid {error.encoding.upper()} at byte {error.start}")
     except (InvalidDocument, ValueError) as error:
         return BadRecord(where, str(error), lost=not isinstance(error, NoText))
 

@@ -10,7 +10,7 @@ from bs4.element import NavigableString, PageElement, PreformattedString, RubyTe
 
 from indexer.errors import InvalidDocument
 from indexer.sources.documents import checked_id, checked_metadata, checked_text
-from indexer.sources.encodings import decoded, labelled_codec
+from indexer.sources.encodings import decoded, errors_of, labelled_codec
 from indexer.sources.records import Found, Reading
 from models.types import Document, JsonValue, Part
 
@@ -65,7 +65,7 @@ def _decoded(reading: Reading) -> str:
     declared = "utf-8" if declared in _UTF_16 else declared
     named = reading.options.encoding or marked or (declared and labelled_codec(declared))
     if named:
-        return start.decode(named, "replace")
+        return start.decode(named, errors_of(named, "replace"))
     text, encoding = decoded(data)
     if encoding.codec != "utf-8-sig":
         reading.notice = f"no encoding is declared: read as {encoding}"

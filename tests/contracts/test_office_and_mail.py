@@ -357,6 +357,11 @@ def test_an_open_document(tmp_path: Path) -> None:
     )
 
 
+def test_ids_that_are_no_names_or_occur_twice_do_not_refuse_a_file(tmp_path: Path) -> None:
+    body = '<text:p xml:id="1 2">One.</text:p><text:p xml:id="a">Two.</text:p><text:p xml:id="a">Three.</text:p>'
+    assert read(tmp_path, "x.odt", open_document(body)).parts == (Part("One."), Part("Two."), Part("Three."))
+
+
 def test_margins_of_all_pages_of_an_open_document_are_read_and_objects_counted(tmp_path: Path) -> None:
     body = "<text:p>One.<draw:frame><draw:object/></draw:frame></text:p>"
     content = f"<office:x {SPACES}><office:body><office:text>{body}</office:text></office:body></office:x>"

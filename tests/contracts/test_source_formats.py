@@ -76,6 +76,19 @@ def test_an_encoding_that_is_given_is_used(tmp_path: Path) -> None:
         read(path, ReadOptions(encoding="cp99999"))
 
 
+@pytest.mark.parametrize("options", [None, ReadOptions(encoding="windows-1252")])
+@pytest.mark.parametrize(
+    ("name", "head"),
+    [("x.txt", b""), ("x.csv", b"id;text\n1;"), ("x.html", b'<meta charset="latin1">'), ("x.htm", b"")],
+)
+def test_bytes_without_a_sign_do_not_lose_a_western_text(
+    tmp_path: Path, name: str, head: bytes, options: ReadOptions | None
+) -> None:
+    path = written(tmp_path, name, head + "Größe".encode("cp1252") + b" \x81\x8d\x8f\x90\x9d.")
+    (document,), bad = read(path, options)
+    assert (document.text, bad) == ("Größe \x81\x8d\x8f\x90\x9d.", [])
+
+
 def test_single_broken_rows_do_not_change_the_encoding_of_the_others(tmp_path: Path) -> None:
     path = written(tmp_path, "x.csv", "id,text\n1,schön\n2,".encode() + b"\xff" + "\n3,größer\n".encode())
     documents, bad = read(path)
@@ -262,9 +275,9 @@ def test_a_folder_of_every_format_good_and_broken(tmp_path: Path) -> None:
         ".csv": "id;text\nb;too;many\n",
         ".htm": b'<meta charset="utf-8"><p>Cancel \xff',  # a page is read as browsers do, and never broken
         ".html": b'<meta charset="utf-8"><p>Cancel \xff',
-        ".md": bytes(range(128, 256)),
+        ".md": b"\xff\xfe\x00\xd8",  # half of a pair of UTF-16
         ".tsv": "no such columns\n",
-        ".txt": bytes(range(128, 256)),
+        ".txt": b"\xff\xfe\x00\xd8",
     }
     for ending, data in good.items():
         written(tmp_path, f"{ending[1:]}/good{ending}", data)

@@ -16,7 +16,7 @@ from typing import Final
 
 from indexer.errors import InvalidDocument
 from indexer.sources.compose import composed, guarded_parser
-from indexer.sources.encodings import WESTERN, labelled_codec
+from indexer.sources.encodings import WESTERN, errors_of, labelled_codec
 from indexer.sources.mail.bodies import body_parts, text_of_page
 from indexer.sources.nested import DEEPEST, nested_parts
 from indexer.sources.records import Found, Reading
@@ -169,13 +169,14 @@ def _bytes(part: MIMEPart) -> bytes:
 def _page(body: MIMEPart) -> str:
     data, charset = _bytes(body), body.get_content_charset()
     codec = labelled_codec(charset) if charset else None
-    return text_of_page(data.decode(codec, "replace") if codec else data)
+    return text_of_page(data.decode(codec, errors_of(codec, "replace")) if codec else data)
 
 
 def _plain(body: MIMEPart) -> str:
     """The text of a body, whatever it says about its encoding."""
     data = _bytes(body)
-    text = data.decode(_codec(data, body.get_content_charset()), "replace")
+    codec = _codec(data, body.get_content_charset())
+    text = data.decode(codec, errors_of(codec, "replace"))
     return _flowed(text) if body.get_param("format") == "flowed" else text
 
 
