@@ -15,6 +15,7 @@ SPACES: Final = {
     "mc": "http://schemas.openxmlformats.org/markup-compatibility/2006",
     "a": "http://schemas.openxmlformats.org/drawingml/2006/main",
     "c": "http://schemas.openxmlformats.org/drawingml/2006/chart",
+    "cx": "http://schemas.microsoft.com/office/drawing/2014/chartex",
     "dgm": "http://schemas.openxmlformats.org/drawingml/2006/diagram",
     "wp": "http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing",
     "wps": "http://schemas.microsoft.com/office/word/2010/wordprocessingShape",

@@ -71,7 +71,8 @@ class ReadingOptions:
     comments: Annotated[
         bool,
         typer.Option(
-            "--comments", help="Read comments of Word files, and notes that readers stuck to the pages of a PDF."
+            "--comments",
+            help="Read comments of documents and slides, and notes that readers stuck to pages of a PDF.",
         ),
     ] = False
 

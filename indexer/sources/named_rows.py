@@ -57,7 +57,7 @@ def row_of(read: Callable[[], Mapping[str, object]], options: ReadOptions, row_i
     texts = [(name, checked_text(_taken(present, name, ""))) for name in columns]
     if not any(text for _, text in texts) and not fields.keys() & set(columns):
         named = f"its fields are {', '.join(fields)}" if fields else "it has none"
-        raise InvalidDocument(f"it has no field {', '.join(columns)}; {named} (--text-column)")
+        raise InvalidDocument(f"it has no field {', '.join(columns)}; {named}: name the right one with --text-column")
     part = {}
     if options.part_column is not None and options.part_column in present:
         part = {options.part_column: present.pop(options.part_column)}

@@ -16,8 +16,8 @@ class ReadOptions:
     ``metadata_columns`` are all other columns unless they are named. ``delimiter`` and ``encoding`` are detected unless
     they are given; ``quote`` is the sign around cells, ``none`` for tables without any. ``records`` names the field of
     a JSON file that holds its records. ``typed`` turns columns of which every cell is a number, or true or false, into
-    these. ``metadata`` is a table of further metadata by document id. ``comments`` reads comments of Word files and
-    notes that readers of a PDF stuck to its pages.
+    these. ``metadata`` is a table of further metadata by document id. ``comments`` reads comments of
+    documents and slides, and notes that readers of a PDF stuck to its pages.
     """
 
     id_column: str | None = None

@@ -25,7 +25,7 @@ MAX_ENTRIES: Final = 20_000
 # A tree takes about 150 bytes for every tag and attribute.
 MAX_MARKS: Final = 2_500_000
 _LOOKED_AT: Final = 5_000
-_TEXTS: Final = ("w:t", "a:t", "w:txbxContent", "dgm:relIds", "c:chart", "m:t")
+_TEXTS: Final = ("w:t", "a:t", "w:txbxContent", "dgm:relIds", "c:chart", "cx:chart", "m:t")
 _COMPOUND: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 _OPEN: Final = "http://schemas.openxmlformats.org/"
@@ -46,6 +46,8 @@ _PREFIXES: Final = {
     },
     f"{_OPEN}markup-compatibility/2006": "mc",
     f"{_OPEN}package/2006/relationships": "rel",
+    "http://schemas.microsoft.com/office/drawing/2014/chartex": "cx",
+    "http://schemas.microsoft.com/office/powerpoint/2018/8/main": "p188",
     "urn:schemas-microsoft-com:vml": "v",
     "urn:schemas-microsoft-com:office:office": "o",
     "http://schemas.microsoft.com/office/word/2010/wordml": "w14",

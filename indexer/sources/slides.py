@@ -1,6 +1,7 @@
 """PowerPoint files: the slides in their order, with their notes."""
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Final
 
 from indexer.sources.compose import composed, guarded_parser
@@ -12,6 +13,10 @@ from indexer.sources.word.story import Shared, Story
 from indexer.sources.word.styles import Styles
 from models.types import Document, Part
 
+_DRAWN: Final = {"dgm:relIds": "diagram", "c:chart": "chart", "cx:chart": "chart"}
+# Comments of older files, and those of newer ones with their replies.
+_COMMENTS: Final = ("p:cm", "p188:cm", "p188:reply")
+_COMMENT_TEXTS: Final = ("p:text", "p188:txBody")
 # Placeholders of notes that repeat the slide or its number.
 _REPEATED: Final = ("sldNum", "dt", "ftr", "hdr", "sldImg")
 
@@ -30,6 +35,11 @@ def _document(reading: Reading) -> Document:
     ids = [_link_id(each) for each in (() if slides is None else slides)]
     names = [links[each].target for each in ids if each in links]
     parts = [part for number, name in enumerate(names, 1) for part in _slide(package, name, number, reading)]
+    comments = [*chain.from_iterable(_comments(package, name, number) for number, name in enumerate(names, 1))]
+    if reading.options.comments:
+        parts += comments
+    elif comments:
+        reading.conclude(f"{len(comments):,} comments are left out (--comments reads them)")
     return composed(reading, parts, {"title": package.title()})
 
 
@@ -52,6 +62,23 @@ def _slide(package: Package, name: str, number: int, reading: Reading) -> Iterat
             yield Part(part.text, {"slide": number, "kind": "notes"})
 
 
+def _comments(package: Package, name: str, number: int) -> Iterator[Part]:
+    """The comments of a slide and the replies to them."""
+    found = {link.target for link in package.relations(name).values() if link.kind == "comments"}
+    for each in chain.from_iterable(package.xml(target).iter() for target in sorted(found) if target in package):
+        if tag(each) in _COMMENTS:
+            texts = [inner for inner in each if tag(inner) in _COMMENT_TEXTS]
+            text = "\n".join(filter(None, map(_comment_text, texts)))
+            yield from [Part(text, {"slide": number, "kind": "comment"})] if text else []
+
+
+def _comment_text(element: Element) -> str:
+    if tag(element) == "p:text":
+        return (element.text or "").strip()
+    paragraphs = (each for each in element.iter() if tag(each) == "a:p")
+    return "\n".join("".join(run.text or "" for run in each.iter() if tag(run) == "a:t") for each in paragraphs).strip()
+
+
 def _story(package: Package, root: Element, links: dict[str, Relation]) -> Iterator[Part]:
     """The texts of all shapes in their order, each in its place, and of diagrams and charts."""
 
@@ -62,7 +89,7 @@ def _story(package: Package, root: Element, links: dict[str, Relation]) -> Itera
     shared = Shared(styles, Numbering(None, styles), beside)
     yield from Story(root, shared).parts()
     for each in root.iter():
-        kind = {"dgm:relIds": "diagram", "c:chart": "chart"}.get(tag(each))
+        kind = _DRAWN.get(tag(each))
         link = links.get(attribute(each, "dm" if kind == "diagram" else "id") or "") if kind else None
         if link is not None and link.target in package:
             yield from (Part(text, {"kind": str(kind)}) for text in drawn_texts(package.xml(link.target)))

@@ -323,6 +323,38 @@ def test_slides_are_read_in_their_order_with_notes(tmp_path: Path) -> None:
     )
 
 
+def show(text: str, comments: str) -> bytes:
+    """A presentation of one slide with comments."""
+    order = '<p:sldId r:id="a"/>'
+    return zipped(
+        {
+            "ppt/presentation.xml": f'<p:show xmlns:p="{P}" xmlns:r="{R}"><p:sldIdLst>{order}</p:sldIdLst></p:show>',
+            "ppt/_rels/presentation.xml.rels": LINKS.format(LINK.format("a", "slide", "slide1.xml")),
+            "ppt/slide1.xml": slide(SHAPE.format("", drawn(text))),
+            "ppt/_rels/slide1.xml.rels": LINKS.format(LINK.format("c", "comments", "comments/comment1.xml")),
+            "ppt/comments/comment1.xml": comments,
+        }
+    )
+
+
+OLD_COMMENTS = f'<p:cmLst xmlns:p="{P}"><p:cm><p:pos/><p:text>Too dear.</p:text></p:cm></p:cmLst>'
+NEW = "http://schemas.microsoft.com/office/powerpoint/2018/8/main"
+REPLY = f"<n:reply><n:txBody>{drawn('Why?')}</n:txBody></n:reply>"
+COMMENT = f"<n:cm><n:replyLst>{REPLY}</n:replyLst><n:txBody>{drawn('Too dear.')}</n:txBody></n:cm>"
+NEW_COMMENTS = f'<n:cmLst xmlns:n="{NEW}" xmlns:a="{A}">{COMMENT}</n:cmLst>'
+
+
+@pytest.mark.parametrize(
+    ("comments", "texts"), [(OLD_COMMENTS, ["Too dear."]), (NEW_COMMENTS, ["Too dear.", "Why?"])], ids=["old", "new"]
+)
+def test_comments_of_slides_are_counted_or_read(tmp_path: Path, comments: str, texts: list[str]) -> None:
+    source = source_of(tmp_path, "x.pptx", show("Fees", comments))
+    assert list(source) == [Document("x.pptx", (Part("Fees", {"slide": 1}),))]
+    assert source.notices == {"x.pptx": f"{len(texts)} comments are left out (--comments reads them)"}
+    document = read(tmp_path, "x.pptx", show("Fees", comments), ReadOptions(comments=True))
+    assert document.parts[1:] == tuple(Part(text, {"slide": 1, "kind": "comment"}) for text in texts)
+
+
 ODF = "urn:oasis:names:tc:opendocument:xmlns"
 SPACES = " ".join(f'xmlns:{name}="{ODF}:{kind}:1.0"' for name, kind in (
     ("office", "office"), ("text", "text"), ("table", "table"), ("draw", "drawing"),

@@ -248,6 +248,22 @@ def test_comments_are_read_if_they_are_wanted(tmp_path: Path) -> None:
     assert document.parts[1] == Part("WORD", {"kind": "comment"})
 
 
+def test_newer_charts_are_read_rather_than_what_stands_for_them(tmp_path: Path) -> None:
+    """The text for programs without such charts is not read, nor are texts that their formats repeat."""
+    choice = '<mc:Choice Requires="cx1"><w:drawing><cx:chart r:id="chart1"/></w:drawing></mc:Choice>'
+    fallback = f"<mc:Fallback>{run('This chart is not available.')}</mc:Fallback>"
+    format = "<cx:txPr><a:p><a:r><a:t>Fees</a:t></a:r></a:p></cx:txPr>"
+    title = f"<cx:tx><cx:txData><cx:v>Fees</cx:v></cx:txData></cx:tx>{format}"
+    rich = "<cx:tx><cx:rich><a:p><a:r><a:t>by month</a:t></a:r></a:p></cx:rich></cx:tx>"
+    labels = '<cx:strDim><cx:lvl><cx:pt idx="0">May</cx:pt></cx:lvl></cx:strDim>'
+    numbers = '<cx:numDim><cx:lvl><cx:pt idx="0">7</cx:pt></cx:lvl></cx:numDim>'
+    body = paragraph(S, f"<w:r><mc:AlternateContent>{choice}{fallback}</mc:AlternateContent></w:r>")
+    document = read(tmp_path, body, chart1=f"{labels}{numbers}<cx:title>{title}</cx:title>{rich}")
+    assert [(part.text, part.metadata) for part in document.parts[1:]] == [
+        (text, {"kind": "chart"}) for text in ("May", "Fees", "by month")
+    ]
+
+
 def test_diagrams_and_charts_are_read(tmp_path: Path) -> None:
     drawn = "<w:r><w:drawing><a:graphic><a:graphicData>{}</a:graphicData></a:graphic></w:drawing></w:r>"
     body = paragraph(S, drawn.format('<dgm:relIds r:dm="diagram1"/>'), drawn.format('<c:chart r:id="chart1"/>'))

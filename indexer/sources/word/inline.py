@@ -189,6 +189,7 @@ _BESIDE: Final = {
     "w:commentReference": "comment",
     "dgm:relIds": "diagram",
     "c:chart": "chart",
+    "cx:chart": "chart",
 }
 
 

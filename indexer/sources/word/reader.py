@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from indexer.sources.compose import composed, guarded_parser
-from indexer.sources.packages import Element, Package, attribute, child, is_on, tag
+from indexer.sources.packages import Element, Package, attribute, branch, child, is_on, tag
 from indexer.sources.records import Found, Reading
 from indexer.sources.word.inline import Omissions
 from indexer.sources.word.numbering import Numbering
@@ -128,13 +128,29 @@ class Word:
 
 
 def drawn_texts(root: Element) -> Iterator[str]:
-    """The texts of a diagram's or chart's part, a paragraph or a label each."""
-    for each in root.iter():
+    """The texts of a diagram's or chart's part, a paragraph or a label each; charts of newer files are ``cx``."""
+    for each in _shown(root):
         if tag(each) == "a:p":
             text = "".join(inner.text or "" for inner in each.iter() if tag(inner) == "a:t").strip()
-        elif tag(each) == "c:v" and tag(each.getparent().getparent()) == "c:strCache":
+        elif _is_label(each):
             text = (each.text or "").strip()
         else:
             continue
         if text:
             yield text
+
+
+def _shown(root: Element) -> Iterator[Element]:
+    """An element and all below it, of alternatives the one that is read; formats of texts repeat these."""
+    yield root
+    for each in branch(root) if tag(root) == "mc:AlternateContent" else root:
+        if tag(each) != "cx:txPr":
+            yield from _shown(each)
+
+
+def _is_label(element: Element) -> bool:
+    if tag(element) == "c:v":
+        return tag(element.getparent().getparent()) == "c:strCache"
+    if tag(element) == "cx:pt":
+        return tag(element.getparent().getparent()) == "cx:strDim"
+    return tag(element) == "cx:v"
