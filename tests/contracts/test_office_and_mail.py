@@ -10,7 +10,7 @@ import pytest
 
 from indexer.sources import BadRecord, ReadOptions, Source
 from models.types import Document, Part
-from tests.compound_files import outlook_message
+from tests.compound_files import outlook_message, outlook_streams
 from tests.pdf_files import pdf, shown
 from tests.word_files import paragraph, run, word_file, zipped
 
@@ -233,6 +233,39 @@ def test_a_message_of_outlook(tmp_path: Path) -> None:
     document = read(tmp_path, "x.msg", data)
     assert document.metadata["subject"] == "Papers"
     assert document.parts == (Part("See the papers."), Part("The lease.", {"attachment": "a.txt"}))
+
+
+RICH = rb"{\rtf1\ansi\ansicpg1252 I want to \b end\b0  my plan.\par On Monday, Ann wrote:\par Caf\'e9}"
+
+
+@pytest.mark.parametrize("is_compressed", [True, False])
+def test_a_message_of_outlook_that_has_rich_text_alone(tmp_path: Path, is_compressed: bool) -> None:
+    pytest.importorskip("oxmsg")
+    compressed_rtf = pytest.importorskip("compressed_rtf")
+    document = read(tmp_path, "x.msg", outlook_message("x", rich=compressed_rtf.compress(RICH, is_compressed)))
+    assert document.parts == (
+        Part("I want to end my plan."),
+        Part("On Monday, Ann wrote:", {"quoted": True}),
+        Part("Café"),
+    )
+    (bad,) = source_of(tmp_path, "y.msg", outlook_message("x", rich=b"no rich text, but bytes"))
+    assert isinstance(bad, BadRecord)
+    assert bad.lost
+
+
+def test_a_page_of_outlook_with_broken_bytes_is_read(tmp_path: Path) -> None:
+    pytest.importorskip("oxmsg")
+    assert read(tmp_path, "x.msg", outlook_message("x", page=b"<p>Caf\xc3\xa9 \xff</p>")).text == "Café \ufffd"
+
+
+def test_copies_and_messages_in_messages_of_outlook(tmp_path: Path) -> None:
+    pytest.importorskip("oxmsg")
+    inner = outlook_streams("Old", "The fee is due.", head=24)
+    data = outlook_message("x", "See below.", people=[(1, "Bob"), (2, "Cy"), (3, "Di")], embedded=inner)
+    document = read(tmp_path, "x.msg", data)
+    assert document.metadata["to"] == ["Bob <bob@example.com>"]
+    assert document.metadata["cc"] == ["Cy <cy@example.com>"]
+    assert document.parts == (Part("See below."), Part("The fee is due.", {"attachment": "Old"}))
 
 
 def workbook(**sheets: list[list[object]]) -> bytes:

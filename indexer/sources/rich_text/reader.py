@@ -270,7 +270,12 @@ def read_rich_text(reading: Reading) -> Iterator[Found]:
 
 @guarded_parser("rich text")
 def _document(reading: Reading) -> Document:
-    data = reading.whole()
+    text = rich_text(reading, reading.whole())
+    return composed(reading, text.parts, {"title": text.title})
+
+
+def rich_text(reading: Reading, data: bytes) -> RichText:
+    """Rich text that was read; what is left out of it is said. Raises ``InvalidDocument`` for what is none."""
     if not data.lstrip().startswith(b"{\\rtf"):
         raise InvalidDocument("not rich text: it does not begin with {\\rtf")
     if data.count(b"{") + data.count(b"\\") > _MAX_MARKS:
@@ -284,4 +289,4 @@ def _document(reading: Reading) -> Document:
     ):
         if number:
             reading.conclude(f"{number:,} {what}")
-    return composed(reading, text.parts, {"title": text.title})
+    return text
