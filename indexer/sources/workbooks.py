@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from indexer.errors import InvalidDocument
 from indexer.sources.compose import INSTALL, composed
 from indexer.sources.nested import inside
+from indexer.sources.number_formats import shown_number
 from indexer.sources.options import ReadOptions, names_of
 from indexer.sources.packages import MAX_READ, Package, tag
 from indexer.sources.records import Found, Reading, refuse
@@ -56,7 +57,7 @@ def _has_texts(header: list[str], options: ReadOptions) -> bool:
 
 
 def _sheets(reading: Reading) -> dict[str, list[list[str]]]:
-    """The rows of all sheets that are shown, every cell as its value is written."""
+    """The rows of all sheets that are shown: of tables the values of cells, of others what the program shows."""
     from openpyxl import load_workbook
 
     data = reading.whole()
@@ -69,11 +70,14 @@ def _sheets(reading: Reading) -> dict[str, list[list[str]]]:
     sheets: dict[str, list[list[str]]] = {}
     for sheet in book.worksheets:
         rows = sheets.setdefault(sheet.title, []) if sheet.sheet_state == "visible" else []
-        for row in sheet.iter_rows(values_only=True) if sheet.sheet_state == "visible" else ():
+        is_table = False
+        for row in sheet.iter_rows() if sheet.sheet_state == "visible" else ():
             left -= len(row)
             if left < 0:
                 raise InvalidDocument(f"it has more than {MAX_CELLS:,} cells")
-            rows.append([_written(value) for value in row])
+            values = [_written(cell.value) for cell in row]
+            is_table = is_table or (not rows and _has_texts(values, reading.options))
+            rows.append(values if is_table else [*map(_shown, row)])
     return sheets
 
 
@@ -87,11 +91,20 @@ def _check_size(package: Package) -> None:
             raise InvalidDocument(f"a row has more than {_MAX_COLUMNS:,} cells")
 
 
+def _shown(cell: Any) -> str:  # noqa: ANN401 - openpyxl has no types
+    """What the program shows of a cell; dates and times as ISO 8601, since their order depends on the machine."""
+    value = cell.value
+    if isinstance(value, bool):
+        return str(value).upper()
+    number = shown_number(value, cell.number_format) if isinstance(value, int | float) else None
+    return _written(value) if number is None else number
+
+
 def _written(value: object) -> str:
     """A value as text.
 
-    >>> [_written(value) for value in (None, 2.0, 2.5, True, date(2026, 1, 2))]
-    ['', '2', '2.5', 'true', '2026-01-02']
+    >>> [_written(value) for value in (None, 2.0, 0.1 + 0.2, True, date(2026, 1, 2), timedelta(hours=26))]
+    ['', '2', '0.3', 'true', '2026-01-02', '26:00:00']
     """
     if value is None:
         return ""
@@ -99,6 +112,11 @@ def _written(value: object) -> str:
         return str(value).lower()
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
+    if isinstance(value, float):
+        return f"{value:.15g}"
+    if isinstance(value, timedelta):
+        seconds = round(value.total_seconds())
+        return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
     if isinstance(value, datetime) and value.time() == time():
         return value.date().isoformat()
     return value.isoformat() if isinstance(value, date | time) else str(value)

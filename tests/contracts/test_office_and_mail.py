@@ -3,14 +3,20 @@
 import base64
 import io
 import zipfile
+from datetime import datetime, time, timedelta
+from decimal import ROUND_HALF_UP, Decimal, localcontext
 from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from indexer.sources import BadRecord, ReadOptions, Source
+from indexer.sources.number_formats import shown_number
 from models.types import Document, Part
 from tests.compound_files import outlook_message, outlook_streams
+from tests.examples import examples
 from tests.pdf_files import pdf, shown
 from tests.word_files import paragraph, run, word_file, zipped
 
@@ -290,6 +296,52 @@ def test_a_sheet_with_a_column_of_texts_is_a_table(tmp_path: Path) -> None:
         Document("2", (Part("all, good"),), {"Stars": 5}),
         Document("x.xlsx", (Part("Due\t2.5", {"section": ["Notes"]}),)),
     ]
+
+
+@pytest.mark.parametrize(
+    ("value", "form", "text"),
+    [
+        (0.125, "0%", "13%"),
+        (0.125, "0.00%", "12.50%"),
+        (31500, "£#,##0.00", "£31,500.00"),
+        (-31500.5, '#,##0.00\\ "€"', "-31,500.50 €"),
+        (-1234.5, "[$$-409]#,##0.00;[Red]\\([$$-409]#,##0.00\\)", "($1,234.50)"),
+        (0, '_-* #,##0.00_-;-* #,##0.00_-;_-* "-"??_-;_-@_-', "-"),
+        (1234567, '#,##0.0,,"m"', "1.2m"),
+        (7, "000", "007"),
+        (1.005, "0.00", "1.01"),
+        (0.5, "#.##", ".5"),
+        (3, "0.0##", "3.0"),
+        (-0.001, "0.0", "0.0"),
+        (5, ";;;", ""),
+        (0.1 + 0.2, "General", "0.3"),
+        (0.75, "# ?/?", "0.75"),
+        (12345, "0.00E+00", "12345"),
+        (True, "General", "TRUE"),
+        (datetime(2026, 1, 5), "dd/mm/yyyy", "2026-01-05"),
+        (time(9, 30), "h:mm", "09:30:00"),
+        (timedelta(hours=26), "[h]:mm:ss", "26:00:00"),
+    ],
+)
+def test_cells_are_read_as_they_are_shown(tmp_path: Path, value: object, form: str, text: str) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["Fees", value])
+    book.active["B1"].number_format = form
+    out = io.BytesIO()
+    book.save(out)
+    (part,) = read(tmp_path, "x.xlsx", out.getvalue()).parts
+    assert part.text == "\t".join(filter(None, ["Fees", text]))
+
+
+@given(st.decimals(-(10**9), 10**9, allow_nan=False, places=4))
+@settings(max_examples=examples(200), deadline=None)
+def test_shown_numbers_are_those_of_the_cells(number: Decimal) -> None:
+    """Against Python's own formatting of the rounded number."""
+    with localcontext(rounding=ROUND_HALF_UP):
+        rounded = round(abs(number) * 100, 2)
+    sign = "-" if number < 0 and rounded else ""
+    assert shown_number(float(number), "#,##0.00%") == f"{sign}{rounded:,.2f}%"
 
 
 def test_hidden_sheets_are_said_to_be_left_out(tmp_path: Path) -> None:
