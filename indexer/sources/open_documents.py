@@ -5,6 +5,7 @@ from itertools import chain
 from typing import Final
 
 from indexer.sources.compose import composed, guarded_parser
+from indexer.sources.open_lists import Lists
 from indexer.sources.packages import Element, Package, attribute, child, tag
 from indexer.sources.records import Found, Reading
 from models.types import Document, JsonValue, Part
@@ -23,7 +24,8 @@ _MOST_REPEATED: Final = 100
 class _Reader:
     """Reads the texts of one file."""
 
-    def __init__(self, *, with_comments: bool) -> None:
+    def __init__(self, lists: Lists, *, with_comments: bool) -> None:
+        self._lists = lists
         self._with_comments = with_comments
         self._path: list[tuple[int, str]] = []
         self.comments = 0
@@ -39,15 +41,24 @@ class _Reader:
                 yield from self._row(each, kind)
             elif name in _BESIDE:
                 yield from self._beside(each)
+            elif name == "text:list":
+                yield from self._list(each, kind)
             elif name == "presentation:notes":
                 yield from self.parts(each, "notes")
             elif name not in _SKIPPED:
                 self.objects += name in _OBJECTS
                 yield from self.parts(each, kind)
 
+    def _list(self, element: Element, kind: str) -> Iterator[Part]:
+        with self._lists.within(element):
+            for item in element:
+                self._lists.begin(item)
+                yield from self.parts(item, kind)
+
     def _paragraph(self, element: Element, kind: str) -> Iterator[Part]:
         beside: list[Element] = []
-        text = "".join(self._pieces(element, beside)).strip()
+        label, text = self._lists.label(element), "".join(self._pieces(element, beside)).strip()
+        text = f"{label} {text}" if label and text else text
         if text and tag(element) == "text:h" and not kind:
             level = int(attribute(element, "outline-level") or 1)
             self._path = [*((above, title) for above, title in self._path if above < level), (level, text)]
@@ -108,10 +119,12 @@ def read_open_document(reading: Reading) -> Iterator[Found]:
 @guarded_parser("an OpenDocument file")
 def _document(reading: Reading) -> Document:
     package = Package(reading.whole())
-    reader = _Reader(with_comments=reading.options.comments)
-    heads = [*_margins(package, reader, "header")]
-    body = child(package.xml("content.xml"), "office:body")
-    parts = [*heads, *reader.parts(() if body is None else body), *_margins(package, reader, "footer")]
+    content = package.xml("content.xml")
+    styles = [package.xml("styles.xml")] if "styles.xml" in package else []
+    reader = _Reader(Lists([*styles, content]), with_comments=reading.options.comments)
+    heads = [*_margins(styles, reader, "header")]
+    body = child(content, "office:body")
+    parts = [*heads, *reader.parts(() if body is None else body), *_margins(styles, reader, "footer")]
     title = _title(package)
     if reader.comments:
         reading.notice = f"{reader.comments:,} comments are left out (--comments reads them)"
@@ -120,13 +133,11 @@ def _document(reading: Reading) -> Document:
     return composed(reading, parts, {"title": title})
 
 
-def _margins(package: Package, reader: _Reader, kind: str) -> Iterator[Part]:
+def _margins(styles: list[Element], reader: _Reader, kind: str) -> Iterator[Part]:
     """Headers or footers of all kinds of pages, each text once."""
-    if "styles.xml" not in package:
-        return
     seen = set()
     names = {f"style:{kind}{page}" for page in _PAGES}
-    for each in package.xml("styles.xml").iter():
+    for each in chain.from_iterable(root.iter() for root in styles):
         if tag(each) in names and attribute(each, "display") != "false":
             for part in reader.parts(each, kind):
                 if part.text not in seen:

@@ -474,6 +474,66 @@ def test_an_open_document(tmp_path: Path) -> None:
     )
 
 
+def styled(name: str, *levels: str) -> str:
+    """A style of lists whose levels have attributes of numbers."""
+    numbered = "".join(f'<text:list-level-style-number text:level="{n}" {each}/>' for n, each in enumerate(levels, 1))
+    return f'<text:list-style style:name="{name}">{numbered}</text:list-style>'
+
+
+def items(*inner: str, of: str = "") -> str:
+    return f"<text:list {of}>{''.join(f'<text:list-item>{each}</text:list-item>' for each in inner)}</text:list>"
+
+
+CLAUSES = styled(
+    "L",
+    'style:num-format="1" style:num-suffix="."',
+    'style:num-format="a" style:num-prefix="(" style:num-suffix=")"',
+    'style:num-format="i" text:display-levels="3" text:start-value="4"',
+)
+BULLETS = '<text:list-style style:name="B"><text:list-level-style-bullet text:level="1"/></text:list-style>'
+LIST_BODIES = {
+    "levels begin anew": (
+        items("<text:p>x</text:p>" + items("<text:p>y</text:p>", "<text:p>z</text:p>"), "<text:p>w</text:p>"
+              + items("<text:p>v</text:p>" + items("<text:p>u</text:p>")), of='text:style-name="L"'),
+        ["1. x", "(a) y", "(b) z", "2. w", "(a) v", "2.a.iv u"],
+    ),
+    "one number an item": (items("<text:p>x</text:p><text:p>y</text:p>", of='text:style-name="L"'), ["1. x", "y"]),
+    "bullets have none": (items("<text:p>x</text:p>", of='text:style-name="B"'), ["x"]),
+    "an unknown style has none": (items("<text:p>x</text:p>", of='text:style-name="N"'), ["x"]),
+    "another list begins anew": (
+        items("<text:p>x</text:p>", of='text:style-name="L"') * 2, ["1. x", "1. x"],
+    ),
+    "a list goes on": (
+        items("<text:p>x</text:p>", of='text:style-name="L" xml:id="a"')
+        + items("<text:p>y</text:p>", of='text:style-name="L" text:continue-list="a"')
+        + items("<text:p>z</text:p>", of='text:style-name="L" text:continue-numbering="true"'),
+        ["1. x", "2. y", "3. z"],
+    ),
+    "a number is given": (
+        '<text:list text:style-name="L"><text:list-header><text:p>h</text:p></text:list-header>'
+        '<text:list-item text:start-value="7"><text:p>x</text:p></text:list-item>'
+        "<text:list-item><text:p>y</text:p></text:list-item></text:list>",
+        ["h", "7. x", "8. y"],
+    ),
+    "headings are numbered by the outline": (
+        '<text:h text:outline-level="1">A</text:h><text:h text:outline-level="2">B</text:h>'
+        '<text:h text:outline-level="2" text:is-list-header="true">C</text:h><text:h text:outline-level="2">D</text:h>',
+        ["I A", "I.1 B", "C", "I.2 D"],
+    ),
+}  # fmt: skip
+OUTLINE = """<text:outline-style><text:outline-level-style text:level="1" style:num-format="I"/>
+<text:outline-level-style text:level="2" style:num-format="1" text:display-levels="2"/></text:outline-style>"""
+
+
+@pytest.mark.parametrize(("body", "texts"), LIST_BODIES.values(), ids=LIST_BODIES)
+def test_lists_of_open_documents_have_their_numbers(tmp_path: Path, body: str, texts: list[str]) -> None:
+    space = 'xmlns:style="urn:oasis:names:tc:opendocument:xmlns:style:1.0"'
+    content = f"<office:x {SPACES} {space}>{CLAUSES}<office:body>{body}</office:body></office:x>"
+    styles = f"<office:x {SPACES} {space}>{OUTLINE}{BULLETS}</office:x>"
+    document = read(tmp_path, "x.odt", zipped({"content.xml": content, "styles.xml": styles}))
+    assert [part.text for part in document.parts] == texts
+
+
 def test_ids_that_are_no_names_or_occur_twice_do_not_refuse_a_file(tmp_path: Path) -> None:
     body = '<text:p xml:id="1 2">One.</text:p><text:p xml:id="a">Two.</text:p><text:p xml:id="a">Three.</text:p>'
     assert read(tmp_path, "x.odt", open_document(body)).parts == (Part("One."), Part("Two."), Part("Three."))
