@@ -1,15 +1,31 @@
 """EPUB: the chapters in their order."""
 
 import posixpath
+import re
 from collections.abc import Iterator
+from typing import Final
 from urllib.parse import unquote
+
+from bs4.element import Tag
 
 from indexer.errors import InvalidDocument
 from indexer.sources.compose import composed, guarded_parser
 from indexer.sources.packages import Package, attribute, tag
 from indexer.sources.records import Found, Reading
 from indexer.sources.web_pages import page_text, parsed_page
+from indexer.sources.word.numbering import formatted
 from models.types import Document, Part
+
+_FORMS: Final = {
+    **dict.fromkeys(("a", "lower-alpha", "lower-latin"), "lowerLetter"),
+    **dict.fromkeys(("A", "upper-alpha", "upper-latin"), "upperLetter"),
+    **dict.fromkeys(("i", "lower-roman"), "lowerRoman"),
+    **dict.fromkeys(("I", "upper-roman"), "upperRoman"),
+    **dict.fromkeys(("1", "decimal"), "decimal"),
+    "decimal-leading-zero": "decimalZero",
+}
+_STYLE: Final = re.compile(r"list-style(?:-type)?\s*:\s*([a-z-]+)")
+_BLOCKS: Final = ("p", "div", "section")
 
 
 def read_book(reading: Reading) -> Iterator[Found]:
@@ -41,8 +57,35 @@ def _chapter(package: Package, name: str) -> Iterator[Part]:
     if name not in package:
         return
     page = parsed_page(package.read(name))
+    for each in page.find_all("ol"):
+        if each.find_parent("nav") is None:
+            _number(each)
     heading = page.find(["h1", "h2", "h3"])
     title = " ".join(heading.get_text(" ").split()) if heading else ""
     for line in page_text(page).split("\n"):
         if line:
             yield Part(line, {"section": [title]} if title else {})
+
+
+def _number(ordered: Tag) -> None:
+    """Put the numbers of an ordered list before its items, which pages do not hold as text."""
+    styled = _STYLE.search(str(ordered.get("style", "")))
+    form = _FORMS.get(styled[1] if styled else str(ordered.get("type", "1")))
+    items = ordered.find_all("li", recursive=False)
+    step = -1 if ordered.has_attr("reversed") else 1
+    number = _integer(ordered, "start", len(items) if step < 0 else 1)
+    for item in items if form else ():
+        number = _integer(item, "value", number)
+        _first_block(item).insert(0, f"{formatted(number, form)}. ")
+        number += step
+
+
+def _integer(element: Tag, name: str, otherwise: int) -> int:
+    value = str(element.get(name, ""))
+    return int(value) if re.fullmatch(r"-?[0-9]{1,9}", value) else otherwise
+
+
+def _first_block(item: Tag) -> Tag:
+    """The paragraph that an item begins with, or the item."""
+    first = next((each for each in item.contents if isinstance(each, Tag) or str(each).strip()), None)
+    return _first_block(first) if isinstance(first, Tag) and first.name in _BLOCKS else item

@@ -566,7 +566,7 @@ def test_margins_of_all_pages_of_an_open_document_are_read_and_objects_counted(t
     assert source.lost == {"x.odt": ("1 embedded object",)}
 
 
-def book(chapters: int) -> bytes:
+def book(chapters: int, text: str = "<p>Text {}.</p>") -> bytes:
     items = "".join(f'<item id="c{n}" href="text/{n}.xhtml"/>' for n in range(chapters))
     spine = "".join(f'<itemref idref="c{n}"/>' for n in reversed(range(chapters)))
     title = '<title xmlns="http://purl.org/dc/elements/1.1/">T</title>'
@@ -575,7 +575,7 @@ def book(chapters: int) -> bytes:
     space = "urn:oasis:names:tc:opendocument:xmlns:container"
     container = f'<container xmlns="{space}"><rootfiles><rootfile full-path="OPS/p.opf"/></rootfiles></container>'
     texts = {
-        f"OPS/text/{n}.xhtml": f"<html><body><h1>Chapter {n}</h1><p>Text {n}.</p></body></html>"
+        f"OPS/text/{n}.xhtml": f"<html><body><h1>Chapter {n}</h1>{text.format(n)}</body></html>"
         for n in range(chapters)
     }
     return zipped({"META-INF/container.xml": container, "OPS/p.opf": package, **texts})
@@ -586,6 +586,19 @@ def test_a_book_is_read_in_the_order_of_its_spine(tmp_path: Path) -> None:
     assert [part.text for part in document.parts] == ["Chapter 1", "Text 1.", "Chapter 0", "Text 0."]
     assert document.parts[1].metadata == {"section": ["Chapter 1"]}
     assert document.metadata == {"title": "T"}
+
+
+@pytest.mark.parametrize(
+    ("page", "texts"),
+    [
+        ("<ol><li>x<ol type='a'><li>y</li></ol></li><li><p>z</p></li></ol>", ["1. x", "a. y", "2. z"]),
+        ('<ol start="4" style="list-style: upper-roman"><li>x</li><li value="9">y</li></ol>', ["IV. x", "IX. y"]),
+        ('<ol reversed=""><li>x</li><li>y</li></ol>', ["2. x", "1. y"]),
+        ('<ol style="list-style: none"><li>x</li></ol><nav><ol><li>y</li></ol></nav><ul><li>z</li></ul>', list("xyz")),
+    ],
+)
+def test_ordered_lists_of_books_have_their_numbers(tmp_path: Path, page: str, texts: list[str]) -> None:
+    assert [part.text for part in read(tmp_path, "x.epub", book(1, page)).parts[1:]] == texts
 
 
 def test_formats_without_a_reader_say_what_to_do(tmp_path: Path) -> None:
