@@ -71,10 +71,12 @@ def _number(ordered: Tag) -> None:
     """Put the numbers of an ordered list before its items, which pages do not hold as text."""
     styled = _STYLE.search(str(ordered.get("style", "")))
     form = _FORMS.get(styled[1] if styled else str(ordered.get("type", "1")))
+    if form is None:
+        return
     items = ordered.find_all("li", recursive=False)
     step = -1 if ordered.has_attr("reversed") else 1
     number = _integer(ordered, "start", len(items) if step < 0 else 1)
-    for item in items if form else ():
+    for item in items:
         number = _integer(item, "value", number)
         _first_block(item).insert(0, f"{formatted(number, form)}. ")
         number += step
