@@ -15,7 +15,7 @@ export async function chooseCollection(collections) {
   if (!state.c) update({ c: (collections.find((one) => one.documents) || collections[0])?.name || "" });
   if (!state.c || isThere(state.c)) return;
   const { aliases } = await get("/aliases");
-  const named = aliases.find((one) => one.alias === state.c)?.collection;
+  const named = aliases.find((one) => one.name === state.c)?.collection;
   if (!isThere(named)) throw new MissingCollection(state.c, collections);
   update({ c: named });
 }

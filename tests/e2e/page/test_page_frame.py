@@ -157,7 +157,7 @@ def test_fingers_reach_what_they_press(browser, address, path):
     """Buttons, links of the navigation and fields are 44 pixels high on a phone."""
     with window(browser, address, viewport={"width": 390, "height": 800}, has_touch=True) as page:
         page.goto(path)
-        page.get_by_role("button").nth(2).wait_for()
+        page.get_by_role("button").first.wait_for()
         page.locator("main h1").first.wait_for(state="attached")
         low = page.evaluate(
             """[...document.querySelectorAll("button, nav a, select, input:not([type=checkbox]), textarea")]

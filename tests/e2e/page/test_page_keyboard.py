@@ -93,7 +93,7 @@ def test_a_search_is_narrowed_compared_explained_and_counted(desktop):
         "refund",
         "late parcel",
     ]
-    tab_to(page, "Theme")
+    tab_to(page, "Theme: light")
     page.keyboard.press("Enter")
     assert page.evaluate("document.documentElement.style.colorScheme") == "dark"
     tab_to(page, "Data")
@@ -106,7 +106,7 @@ def test_a_table_is_added_and_a_snapshot_is_made_restored_and_deleted(desktop):
     page.goto("/?view=data&c=sample")
     page.locator("main table").first.wait_for()
     tab_to(page, "Into")
-    page.keyboard.press("End")
+    page.keyboard.press("Home")
     tab_to(page, "Name of the new collection")
     page.keyboard.press("Control+a")
     page.keyboard.type("keyed")
@@ -142,7 +142,7 @@ def test_data_is_uploaded(desktop):
     page.goto("/?view=data&c=sample")
     page.locator("main table").first.wait_for()
     tab_to(page, "Into")
-    page.keyboard.press("End")
+    page.keyboard.press("Home")
     tab_to(page, "Name of the new collection")
     page.keyboard.type("typed")
     choose_file(page, {"name": "note.txt", "mimeType": "text/plain", "buffer": b"A note."})

@@ -1,6 +1,7 @@
 """The walk of a person who searches, in a real browser."""
 
 import json
+import re
 
 import pytest
 
@@ -185,7 +186,7 @@ def test_pairs_say_why_a_document_is_a_hit(desktop, address):
     assert pairs.locator("th").all_inner_texts() == [
         "Part of the query",
         "Stretch of the document",
-        "Cosine",
+        "Similarity (cosine)",
         "Contribution",
     ]
     desktop.get_by_text("Best sentence:").wait_for()
@@ -234,7 +235,7 @@ def test_ten_thousand_hits_put_few_cards_into_the_document(page):
     page.get_by_text("10,000 shown").wait_for()
     assert 0 < page.locator(".card").count() < 30
     page.evaluate("scrollTo(0, document.body.scrollHeight)")
-    page.get_by_label("Hit 10000,").wait_for()
+    page.get_by_label(re.compile("Hit 10,?000,")).wait_for()
 
 
 def test_a_document_is_shown_whole_with_its_hits_marked(page):
@@ -370,13 +371,11 @@ def test_terms_and_shares_add_up_to_the_score(desktop):
 
 def test_without_collections_every_view_says_what_to_do(page):
     page.route("**/collections", lambda route: route.fulfill(json={"collections": []}))
-    for view in ("", "?view=thresholds"):
+    for view in ("", "?view=thresholds", "?view=data"):
         page.goto(f"/{view}")
-        page.get_by_role("main").get_by_role("link", name="Data").wait_for()
-    page.get_by_role("main").get_by_role("link", name="Data").click()
-    page.get_by_role("heading", name="Add your first documents").wait_for()
-    assert page.get_by_label("Name of the new collection").input_value() == "documents"
-    assert no_sideways_scrolling(page)
+        page.get_by_role("button", name="Load the sample").wait_for()
+        assert page.get_by_label("Name of the new collection").is_visible()
+        assert no_sideways_scrolling(page)
 
 
 def test_back_returns_to_the_search_before(desktop):
