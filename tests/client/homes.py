@@ -24,7 +24,7 @@ class Homes(NamedTuple):
     def agree(self, ask: Callable[[spanseek.Client], Any]) -> Any:
         """What both homes answer, which is the same."""
         first, second = ask(self.connected), ask(self.embedded)
-        assert lasting(first) == lasting(second)
+        assert lasting(first) == lasting(second), (first, second)
         return first
 
 
