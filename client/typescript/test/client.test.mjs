@@ -38,7 +38,7 @@ test("spans are searched and all hits are streamed", async () => {
 });
 
 test("many documents arrive whole, and a stream is left before its end", async () => {
-  const many = new Client(url).collection("many");
+  const many = new Client(url).collection("many-of-typescript");
   await many.create();
   const rows = Array.from({ length: 1203 }, (_, row) => ({ id: `r${row}`, text: `row ${row} ü` }));
   assert.equal((await many.add(rows)).indexed, rows.length);
