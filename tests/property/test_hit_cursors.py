@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from hypothesis import given, settings
@@ -79,7 +80,9 @@ def test_a_generation_is_kept_for_its_time(tmp_path_factory: pytest.TempPathFact
         write(workspace, {"a": "late"})
         (following,) = workspace.service.search(replace(request, cursor=answer.cursor))
         assert (following.generation, following.hits[0].rank) == (answer.generation, 2)
-        for _ in range(8):  # seconds of the clock
+        for _ in range(8):  # seconds of the store's clock
             workspace.search("cancel")
+        later = workspace.store.catalog.clock() + timedelta(seconds=8)
+        workspace.store.catalog.clock = lambda: later
         with pytest.raises(CursorExpired):
             workspace.service.search(replace(request, cursor=answer.cursor))
