@@ -81,7 +81,7 @@ def test_every_part_with_a_unit_has_a_nugget_and_it_stands_where_it_says(drawn, 
                 assert in_part in units.tokens.spans.tolist()
                 assert CharSpan(*span).of(item.document.text) == CharSpan(*in_part).of(part.text)
                 begin, end = units.spans[unit - first]
-                assert ratio < 0.2 or begin <= in_part[0] < in_part[1] <= end
+                assert ratio <= 0.2 or begin <= in_part[0] < in_part[1] <= end
             first += len(units)
             start += len(part.text) + 1
     assert ratio < 1 or len(found) == first
