@@ -1,4 +1,4 @@
-"""What a corpus will take: units, disk, memory, time to index and searches a second, from measured costs of a unit.
+"""The capacity that a corpus needs: units, disk, memory, indexing time and search rate, from measured costs of a unit.
 
 The costs were measured on two cores (docs/figures.md#speed-and-size); docs/capacity.md says by which commands, and
 what is calculated from them.
@@ -45,7 +45,7 @@ class ClusterPlan:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a collection takes on one machine."""
+    """The resources of a collection on one machine."""
 
     units: Annotated[int, described("Words and punctuation marks.")]
     disk_bytes: Annotated[int, described("The collection, and room to merge it.")]

@@ -17,8 +17,8 @@ class FreshValues(Generic[Key, Value]):
     """Values by key, read again when they are older than ``FRESH_S``. Safe to share between threads.
 
     ``read`` gets the key and the value read before, if any. A value that ``is_stale`` is read again at once. A key
-    whose reading fails is forgotten. Beyond ``limit``,
-    in which each value counts by its ``weight``, those that were used least recently are forgotten, too.
+    whose reading fails is forgotten. Beyond ``limit``, in which each value counts by its ``weight``, those that were
+    used least recently are forgotten, too.
 
     >>> clock = iter([0.0, 0.1, 0.4]).__next__
     >>> counts = FreshValues(lambda key, before: (before or 0) + 1, clock=clock)

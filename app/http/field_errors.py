@@ -1,4 +1,4 @@
-"""What pydantic says of the fields of a request, in the words of the API."""
+"""Validation errors of a request's fields, in the words of the API."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final

@@ -124,7 +124,7 @@ class MiningService:
         return Mining(request, snapshot, phrases, self._search)
 
     def _opened(self, request: MiningRequest) -> tuple[Snapshot, AnyMode, Tuning]:
-        """What the phrases are searched in, and by."""
+        """The snapshot, the mode and the tuning of a request."""
         _check_names(request)
         snapshot = self._store.snapshot(request.collection)
         check_fields(snapshot, request.filter)

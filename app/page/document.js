@@ -49,9 +49,11 @@ async function marksOf(hit, { collection, mode, text, threshold, filter, spans, 
   return inOrder(hits.filter((one) => !one.clause || best.has(one) || keyOf(one) === keyOf(hit)).map((one) => ({ ...one, level: level(one) })));
 }
 
+const itself = (id) => `document.id = ${JSON.stringify(id)}`;
+
 // The filter of a search for the hits of one document.
 function only(filter, id) {
-  const own = `document.id = ${JSON.stringify(id)}`;
+  const own = itself(id);
   return { ...filter, expression: filter?.expression ? `(${filter.expression}) and ${own}` : own };
 }
 
@@ -91,7 +93,7 @@ class DocumentView {
     const about = [titleOf({ metadata, document_id: "" }) ? hit.document_id : "", facts(metadata || {}), restored ? t("restored_words") : ""].filter(Boolean);
     this.pane = openPane(titleOf({ metadata: metadata || {}, document_id: hit.document_id }), el("p", { class: "meta" }, about.join(" \u00b7 ")),
       el("div", { class: "tools" }, this.searching(request, search), this.strip,
-        el("div", { class: "row" }, step(-1, t("previous"), "k"), step(1, t("next"), "j"), this.place, this.weak, el("button", { type: "button", class: "quiet", onclick: () => narrow(`document.id = ${JSON.stringify(hit.document_id)}`) }, t("search_here")))), this.body);
+        el("div", { class: "row" }, step(-1, t("previous"), "k"), step(1, t("next"), "j"), this.place, this.weak, el("button", { type: "button", class: "quiet", onclick: () => narrow(itself(hit.document_id)) }, t("search_here")))), this.body);
     this.pane.addEventListener("keydown", (event) => {
       const by = { j: 1, k: -1 }[event.key];
       if (by && !event.target.closest("input")) { event.preventDefault(); event.stopPropagation(); this.go(this.current + by); }

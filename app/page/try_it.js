@@ -1,5 +1,6 @@
 import { call } from "./api.js";
-import { el, field, problem, say } from "./dom.js";
+import { copy } from "./clipboard.js";
+import { el, field, problem } from "./dom.js";
 import { t } from "./words.js";
 
 const SHOWN = 20_000;
@@ -25,12 +26,11 @@ export function tryIt({ path, method, route }, schemas) {
     } catch (error) { place.replaceChildren(problem(error)); }
     place.removeAttribute("aria-busy");
   };
-  const copy = async () => { await navigator.clipboard.writeText(command.textContent); say(t("copied")); };
   const form = el("form", { oninput: draw, onsubmit: submit }, el("div", { class: "options" }, inputs.map(([one, input]) => field(one.name, input))),
     body ? field(`${t("body")}: ${type}`, body) : null,
     method === "get" || SAFE.some((safe) => path.startsWith(safe)) ? null : el("p", { class: "meta" }, t("changes_data")),
     el("p", { class: "actions" }, el("button", { type: "submit" }, t("send"))),
-    el("p", { class: "meta" }, t("as_curl")), el("div", { class: "row" }, el("pre", { class: "scroll grow", tabindex: "0" }, command), el("button", { type: "button", class: "plain", onclick: copy }, t("copy"))));
+    el("p", { class: "meta" }, t("as_curl")), el("div", { class: "row" }, el("pre", { class: "scroll grow", tabindex: "0" }, command), el("button", { type: "button", class: "plain", onclick: () => copy(command.textContent, t("copied")) }, t("copy"))));
   draw();
   return el("details", { class: "try" }, el("summary", {}, t("try_it")), form, place);
 }

@@ -59,7 +59,7 @@ def line_from_json(value: object) -> Line:
 def phrase_from_json(value: object) -> PhraseDraft:
     """A phrase from an object that has the fields of a ``PhraseDraft``, of which only the text is required.
 
-    Only the text is required. The name defaults to the text. Raises ``InvalidInput``.
+    The name defaults to the text. Raises ``InvalidInput``.
     """
     if not isinstance(value, dict):
         raise InvalidInput("A phrase must be a JSON object.", field="phrase")

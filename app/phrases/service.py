@@ -123,10 +123,10 @@ class PhraseService:
     def change(self, collection: str, name: str, changes: PhraseChanges) -> Phrase:
         """Change fields of a phrase. If its text or its filter changes, its matches are withdrawn."""
         vectors = None
+        target = self._catalog.collection(collection)
         if changes.likely_only:
-            self._require_verifier(self._catalog.collection(collection))
+            self._require_verifier(target)
         if changes.text is not None:
-            target = self._catalog.collection(collection)
             collection, vectors = target.name, self._encode(target, [changes.text])
         return change_phrase(self._catalog, collection, name, changes, vectors)
 

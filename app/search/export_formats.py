@@ -60,6 +60,5 @@ def _rows(items: Iterable[Hit | ExportEnd], ends: list[ExportEnd]) -> Iterator[d
         if isinstance(item, ExportEnd):
             ends.append(item)
         else:
-            yield {name: getattr(item, name) for name in _COLUMNS} | {
-                name: in_json(None if getattr(item, name) is None else dict(getattr(item, name))) for name in _MAPPINGS
-            }
+            row = {name: getattr(item, name) for name in _COLUMNS}
+            yield row | {name: in_json(None if row[name] is None else dict(row[name])) for name in _MAPPINGS}

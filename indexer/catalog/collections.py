@@ -53,7 +53,8 @@ class Catalog:
         self.database = Database(url, data_dir)
         self.clock = clock
         self.patience = patience  # of each writer, with others
-        self.published: dict[str, int] = {}  # by collection id the last generation that this process has published
+        # By collection id the last generation that this process has published: it shows that one from then on.
+        self.published: dict[str, int] = {}
 
     def close(self) -> None:
         """Closes all connections."""
@@ -112,6 +113,11 @@ class Catalog:
             if row is None:
                 raise not_found(connection, name)
         return row.id, int(row.generation)
+
+    def note_published(self, collection_id: str, generation: int) -> int:
+        """Note a generation that this process has committed; returns it."""
+        self.published[collection_id] = generation
+        return generation
 
     def ids(self) -> frozenset[str]:
         """The ids of all collections."""

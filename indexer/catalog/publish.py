@@ -51,7 +51,7 @@ def publish(
         if matched is not None:
             add_matches(connection, lease.collection_id, matched, generation + 1, catalog.clock())
         _set_generation(connection, lease, generation + 1, catalog.clock())
-    return _published(catalog, lease, generation + 1)
+    return catalog.note_published(lease.collection_id, generation + 1)
 
 
 def remove(catalog: Catalog, lease: Lease, document_ids: Iterable[str]) -> tuple[frozenset[str], int]:
@@ -65,7 +65,7 @@ def remove(catalog: Catalog, lease: Lease, document_ids: Iterable[str]) -> tuple
             generation += 1
             _bury(connection, condition, generation)
             _set_generation(connection, lease, generation, catalog.clock())
-    return dead, _published(catalog, lease, generation)
+    return dead, catalog.note_published(lease.collection_id, generation)
 
 
 def retire(catalog: Catalog, lease: Lease, names: abc.Collection[str]) -> int:
@@ -73,7 +73,7 @@ def retire(catalog: Catalog, lease: Lease, names: abc.Collection[str]) -> int:
     with holding(catalog, lease) as (connection, generation):
         retire_segments(connection, lease, names, generation + 1, catalog.clock())
         _set_generation(connection, lease, generation + 1, catalog.clock())
-    return _published(catalog, lease, generation + 1)
+    return catalog.note_published(lease.collection_id, generation + 1)
 
 
 def change_details(catalog: Catalog, lease: Lease, recipe: Recipe) -> int:
@@ -86,7 +86,7 @@ def change_details(catalog: Catalog, lease: Lease, recipe: Recipe) -> int:
         connection.execute(update(collections).where(row).values(representations=with_units(recipe)))
         _set_generation(connection, lease, generation + 1, catalog.clock())
         past_generations.forget(connection, lease.collection_id)
-    return _published(catalog, lease, generation + 1)
+    return catalog.note_published(lease.collection_id, generation + 1)
 
 
 def remove_collection(catalog: Catalog, lease: Lease) -> None:
@@ -196,12 +196,6 @@ def _bury(connection: Connection, condition: ColumnElement[bool], generation: in
     places = select(documents.c.segment, documents.c.ordinal, literal(generation)).where(condition)
     connection.execute(insert(tombstones).from_select(["segment", "ordinal", "generation"], places))
     connection.execute(delete(documents).where(condition))
-
-
-def _published(catalog: Catalog, lease: Lease, generation: int) -> int:
-    """Note a generation that is committed: this process shows it from now on."""
-    catalog.published[lease.collection_id] = generation
-    return generation
 
 
 def _set_generation(connection: Connection, lease: Lease, generation: int, now: datetime) -> None:

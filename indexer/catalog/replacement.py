@@ -83,7 +83,7 @@ def replace_content(catalog: Catalog, held: Lease, new: Replacement) -> int:
         _encode_phrases(connection, held.collection_id, new)
         if not new.built.recipe.stores_text:
             forget_texts(connection, held.collection_id)
-    return generation
+    return catalog.note_published(held.collection_id, generation)
 
 
 def _check_unchanged(connection: Connection, held: Lease, new: Replacement) -> None:

@@ -10,9 +10,9 @@ from indexer.engine.rows import SpanRow
 from indexer.engine.snapshot import SegmentView
 from indexer.phrases import PhraseSet
 from indexer.store import Store
-from indexer.words.clauses import Clause, PhraseQuery
+from indexer.words.clauses import PhraseQuery
 from models.errors import BackboneMissing
-from models.verifier.types import Judgement
+from models.verifier.types import Judgement, Pair
 
 if TYPE_CHECKING:
     from models.verifier.verifier import Verifier
@@ -27,23 +27,22 @@ FEWEST, MOST = 20, 200
 Found = tuple[int, SpanRow]
 
 
-def judged(
-    store: Store, view: SegmentView, phrases: PhraseSet, found: Sequence[Found]
-) -> list[tuple[Found, Judgement | None]]:
-    """The matches in one segment with what is said of them, in their order, less those that their phrases do not keep.
+def judgements(store: Store, view: SegmentView, phrases: PhraseSet, found: Sequence[Found]) -> list[Judgement | None]:
+    """The judgement of every match in one segment.
 
-    None is said where the collection has no second look, and of matches that are not among the best.
+    None where the collection has no second look, and of matches that are not among the best.
     """
+    said: list[Judgement | None] = [None] * len(found)
     verifier = _verifier(store, view) if found else None
     if verifier is None:
-        return [(each, None) for each in found]
+        return said
     count = min(max(FEWEST, view.segment.manifest.units // _UNITS), MOST)
     best = set(np.argsort([-row.cosine for _, row in found], kind="stable")[:count].tolist())
     read = [at for at, (number, _) in enumerate(found) if at in best or phrases.likely_only[number]]
-    pairs = [clause.pair for clause in _clauses(view, phrases, [found[at] for at in read])]
-    said = dict(zip(read, verifier.judge(pairs), strict=True))
-    every = ((each, said.get(at)) for at, each in enumerate(found))
-    return [(each, judgement) for each, judgement in every if _is_kept(phrases, each, judgement)]
+    pairs = _pairs(view, phrases, [found[at] for at in read])
+    for at, judgement in zip(read, verifier.judge(pairs), strict=True):
+        said[at] = judgement
+    return said
 
 
 def _verifier(store: Store, view: SegmentView) -> "Verifier | None":
@@ -56,27 +55,17 @@ def _verifier(store: Store, view: SegmentView) -> "Verifier | None":
         return None
 
 
-def _clauses(view: SegmentView, phrases: PhraseSet, found: Sequence[Found]) -> list[Clause]:
+def _pairs(view: SegmentView, phrases: PhraseSet, found: Sequence[Found]) -> list[Pair]:
+    """Every match's phrase with its sentence. The clauses of a phrase are found together."""
     terms = phrases.queries.terms or SpanTerms.none(len(phrases))
-    queries = {
-        number: PhraseQuery(
-            phrases.texts[number],
-            phrases.vectors[number],
-            terms.take(slice(number, number + 1)),
-            phrases.terms[number] if phrases.terms else (),
-        )
-        for number in dict.fromkeys(number for number, _ in found)
-    }
-    by_phrase: dict[int, list[int]] = {}
+    places: dict[int, list[int]] = {}
     for at, (number, _) in enumerate(found):
-        by_phrase.setdefault(number, []).append(at)
-    clauses: dict[int, Clause] = {}
-    for number, places in by_phrase.items():
-        read = queries[number].clauses(lambda name: view, [found[at][1] for at in places])
-        clauses |= dict(zip(places, read, strict=True))
-    return [clauses[at] for at in range(len(found))]
-
-
-def _is_kept(phrases: PhraseSet, found: Found, judgement: Judgement | None) -> bool:
-    number, _ = found
-    return judgement is None or judgement.is_likely or not phrases.likely_only[number]
+        places.setdefault(number, []).append(at)
+    pairs: dict[int, Pair] = {}
+    for number, of_phrase in places.items():
+        words = phrases.terms[number] if phrases.terms else ()
+        own = terms.take(slice(number, number + 1))
+        query = PhraseQuery(phrases.texts[number], phrases.vectors[number], own, words)
+        clauses = query.clauses(lambda name: view, [found[at][1] for at in of_phrase])
+        pairs |= {at: clause.pair for at, clause in zip(of_phrase, clauses, strict=True)}
+    return [pairs[at] for at in range(len(found))]

@@ -24,7 +24,7 @@ from indexer.engine.query import Selection
 from indexer.engine.rows import SpanRow
 from indexer.engine.snapshot import SegmentView, open_snapshot
 from indexer.errors import PhrasePaused
-from indexer.indexing.judged_matches import judged
+from indexer.indexing.judged_matches import judgements
 from indexer.phrases import Match, Matches, PhraseSet
 from indexer.segments.opened import open_segment
 from indexer.segments.reader import Segment
@@ -171,10 +171,15 @@ def _hits(view: SegmentView, phrases: PhraseSet) -> Iterator[_Hit]:
 
 
 def _judged(store: Store, view: SegmentView, phrases: PhraseSet, hits: Sequence[_Hit]) -> list[_Hit]:
-    """The hits that their phrases keep, with what the second look says of them."""
+    """The hits with their judgements, less the unlikely ones of phrases that keep likely ones alone."""
     numbers = {name: number for number, name in enumerate(phrases.names)}
-    by_found = {(numbers[hit.phrase], hit.span): hit for hit in hits}
-    return [replace(by_found[found], judgement=said) for found, said in judged(store, view, phrases, list(by_found))]
+    found = [(numbers[hit.phrase], hit.span) for hit in hits]
+    said = judgements(store, view, phrases, found)
+    return [
+        replace(hit, judgement=judgement)
+        for hit, (number, _), judgement in zip(hits, found, said, strict=True)
+        if judgement is None or judgement.is_likely or not phrases.likely_only[number]
+    ]
 
 
 def _read_texts(segment: Segment, hits: Iterable[_Hit]) -> list[Match]:

@@ -3,7 +3,7 @@
 import functools
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import ParamSpec, TypeVar
 
 import numba
@@ -60,8 +60,7 @@ def on_one_thread() -> Iterator[None]:
         numba.set_num_threads(threads)
 
 
-@contextmanager
-def threads_for(units: int) -> Iterator[None]:
+def threads_for(units: int) -> AbstractContextManager[None]:
     """Run parallel kernels that read so many units on all threads, or few units on this thread alone.
 
     On a busy machine waiting for another thread takes longer than a search of one document.
@@ -73,8 +72,7 @@ def threads_for(units: int) -> Iterator[None]:
     ...     numba.get_num_threads() == numba.config.NUMBA_NUM_THREADS
     True
     """
-    with on_one_thread() if units <= _FEW_UNITS else nullcontext():
-        yield
+    return on_one_thread() if units <= _FEW_UNITS else nullcontext()
 
 
 @njit(parallel=True, nogil=True, cache=True)

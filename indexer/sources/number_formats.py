@@ -5,7 +5,7 @@ A format has up to three sections for numbers: of all, or of those that are not 
 
 import re
 from dataclasses import dataclass, field
-from decimal import ROUND_HALF_UP, Decimal, localcontext
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
 from functools import lru_cache
 from math import isfinite
 from typing import Final
@@ -55,7 +55,10 @@ def shown_number(value: float, form: str) -> str | None:
     section = sections[at]
     if section.is_other:
         return None
-    digits = "" if section.digits is None else _digits(Decimal(repr(abs(value))), section.digits, section.percents)
+    try:
+        digits = "" if section.digits is None else _digits(Decimal(repr(abs(value))), section.digits, section.percents)
+    except InvalidOperation:  # more digits than any program shows
+        return None
     sign = "-" if value < 0 and not at and digits.strip("0.,") else ""
     return f"{sign}{section.before}{digits}{section.after}".strip()
 

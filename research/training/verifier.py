@@ -33,6 +33,15 @@ from research.training.mined_hits import Mined
 from research.training.sources import read_excluded
 from research.training.verifier_data import Example, OtherTexts, examples_of, read_changed, read_public
 
+# The licences of what ``research.training.changed_sources`` changes.
+CHANGED_LICENCES = {
+    "multidogo-train": "CDLA-Permissive",
+    "sgd-dev": "CC BY-SA 4.0",
+    "policies": "CC BY-SA 4.0, CC0-1.0",
+    "jira-storypoints": "none stated",
+    "enwiki": "CC BY-SA 3.0",
+    "wordnet": "WordNet",
+}
 _FASTER = {HEAD: 6.0, MARK: 6.0}  # they begin near zero, the layers are pretrained
 _ALIKE_IN_LENGTH = 160
 _UNMARKED = 0.3
@@ -230,6 +239,7 @@ def facts(config: VerifierConfig, backbone: Backbone, lines: int, step: int) -> 
             "monli": "none stated",
             "snli": "CC BY-SA 4.0",
             "stsb-train": "CC BY-SA 4.0",
+            **(CHANGED_LICENCES if config.changed else {}),
         },
     }
 

@@ -344,6 +344,17 @@ def test_shown_numbers_are_those_of_the_cells(number: Decimal) -> None:
     assert shown_number(float(number), "#,##0.00%") == f"{sign}{rounded:,.2f}%"
 
 
+@given(st.floats(), st.text('0#?.,%;"\\\\[]$ _*aG', max_size=80))
+@settings(max_examples=examples(200), deadline=None)
+def test_no_format_of_numbers_refuses_a_file(number: float, form: str) -> None:
+    assert shown_number(number, form) is None or isinstance(shown_number(number, form), str)
+
+
+def test_a_format_of_more_digits_than_programs_show_leaves_the_number_as_it_is() -> None:
+    assert shown_number(1e14, f"0.{'0' * 50}") is None
+    assert shown_number(5.0, "0" + "%" * 40) is None
+
+
 def test_hidden_sheets_are_said_to_be_left_out(tmp_path: Path) -> None:
     source = source_of(tmp_path, "x.xlsx", workbook(Notes=[["seen"]], Hidden=[["unseen"]]))
     assert list(source) == [Document("x.xlsx", (Part("seen", {"section": ["Notes"]}),))]
