@@ -347,8 +347,8 @@ def _coefficients(facets: np.ndarray, word: np.ndarray, penalty: float) -> np.nd
         np.full(len(facets), 0.5),
         jac=lambda x: 2 * facets @ (x @ facets - word) + penalty,
         bounds=[(0, 1)] * len(facets),
-        method="L-BFGS-B",
-        options={"ftol": 1e-14, "gtol": 1e-9},
+        method="SLSQP",  # L-BFGS-B stops too early where facets are nearly parallel
+        options={"ftol": 1e-16, "maxiter": 1000},
     )
     return np.asarray(solved.x)
 

@@ -205,3 +205,7 @@ class MatchText:
     raw: float
     calibration: Annotated[str | None, described("The calibration of the score; null: score equals raw.")]
     link: Annotated[str, described("The path of the whole document, below the API's address.")]
+    probability: Annotated[
+        float | None, optional("That the sentence of the match says the phrase; absent where it was not judged.")
+    ] = None
+    verdict: Annotated[Verdict | None, optional("`match` from a probability of 0.5 on, as in a search.")] = None

@@ -15,16 +15,16 @@ from models.types import UnitSpan
 
 
 def marked_places(
-    request: SearchRequest, mode: AnyMode, snapshot: Snapshot, rows: Sequence[SpanRow]
+    request: SearchRequest, mode: AnyMode, snapshot: Snapshot, rows: Sequence[SpanRow], judged: Sequence[SpanRow]
 ) -> list[Place | None]:
-    """The places that are shown of results that took the second look; None for those shown as they were found.
+    """The places that are shown of rows of judged results; None for those shown as they were found.
 
     These are whole sentences and documents, occurrences of the phrase's own words, and spans whose form was asked for.
-    No marked span takes in another result, nor words between them that both might.
+    No marked span takes in another judged result, nor words between them that both might.
     """
     if not mode.is_on_scale or request.spans != SpanChoice():
         return [None] * len(rows)
-    return [None if row.cosine >= EXACT else _marked(snapshot, row, rows) for row in rows]
+    return [None if row.cosine >= EXACT else _marked(snapshot, row, judged) for row in rows]
 
 
 def _marked(snapshot: Snapshot, row: SpanRow, others: Sequence[SpanRow]) -> Place | None:

@@ -302,7 +302,7 @@ def presented(encoded: Encoded, results: Ordered, start: int, end: int) -> tuple
     prepared, found = encoded.prepared, results.found
     rows = found.rows[start:end]
     copies = [None if found.copies is None else found.copies[row] for row in rows]
-    shown = _marked(prepared, results)
+    shown = _marked(prepared, results, start, end)
     spans = [replace(literal.scored(prepared.snapshot, row, prepared.terms), shown=shown.get(row)) for row in rows]
     hits = prepared.mode.present(prepared.request, encoded.query, spans, prepared.tuning, found.total)
     marked = (
@@ -319,11 +319,15 @@ def presented(encoded: Encoded, results: Ordered, start: int, end: int) -> tuple
     return tuple(hit for hit in above if hit.verdict in kept)
 
 
-def _marked(prepared: Prepared, results: Ordered) -> dict[SpanRow, Place | None]:
+def _marked(prepared: Prepared, results: Ordered, start: int, end: int) -> dict[SpanRow, Place | None]:
     """The places that are shown of results that took the second look; None for those shown as they were found."""
-    judged = results.found.rows[results.first :][: len(results.verdicts or ())]
-    places = marked_places(prepared.request, prepared.mode, prepared.snapshot, judged)
-    return dict(zip(judged, places, strict=True))
+    last = results.first + len(results.verdicts or ())
+    judged, shown = (
+        results.found.rows[results.first : last],
+        results.found.rows[max(start, results.first) : min(end, last)],
+    )
+    places = marked_places(prepared.request, prepared.mode, prepared.snapshot, shown, judged)
+    return dict(zip(shown, places, strict=True))
 
 
 def _read(encoded: Encoded, rows: Sequence[SpanRow]) -> Results:

@@ -226,7 +226,7 @@ def _marked(phrases: Phrases, text: FoundSpans, number: int) -> TextHit:
     """A hit as it is shown after the second look: what is marked is fitted to its clause."""
     hit, of = text.hits[number], text.results[number]
     rows = [each.rows[0] for each, other in zip(text.results, text.hits, strict=True) if other.phrase == hit.phrase]
-    place = marked_places(of.request, of.mode, of.snapshot, rows)[rows.index(of.rows[0])]
+    (place,) = marked_places(of.request, of.mode, of.snapshot, of.rows[:1], rows)
     if place is None:
         return hit
     prepared = phrases.queries[hit.phrase].prepared

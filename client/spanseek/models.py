@@ -695,6 +695,10 @@ class MatchText(Answer):
     """The calibration of the score; null: score equals raw."""
     link: str
     """The path of the whole document, below the API's address."""
+    probability: float | None = None
+    """That the sentence of the match says the phrase; absent where it was not judged."""
+    verdict: str | None = None
+    """`match` from a probability of 0.5 on, as in a search."""
 
 
 class MetadataCounts(Answer):

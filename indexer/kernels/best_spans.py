@@ -5,7 +5,7 @@ from jaxtyping import Float32, Float64, Int, Int64
 from numba import njit, prange
 
 from indexer.arrays import BITS, SENTENCE_STARTS, STRENGTHS, SegmentArrays, SpanTerms
-from indexer.kernels.common import FAST, one_at_a_time
+from indexer.kernels.common import FAST, one_at_a_time, threads_for
 
 
 @njit(parallel=True, nogil=True, fastmath=FAST, cache=True)
@@ -65,5 +65,6 @@ def best_in_whole_spans(
     """
     spans = np.zeros((len(starts), 2), np.int64)
     scores, cosines = np.empty((2, len(starts)), np.float64)
-    _best_in_whole_spans(segment, starts, ends, longest, query, terms, scores, spans, cosines)
+    with threads_for(int((ends - starts).sum()) * longest):
+        _best_in_whole_spans(segment, starts, ends, longest, query, terms, scores, spans, cosines)
     return scores, spans, cosines

@@ -31,6 +31,8 @@ STARTS = "word_starts.u32"
 BOUNDS = "word_bounds.u32"
 TERMS = "word_terms.utf8"
 _UNITS_A_PIECE = 65_536
+# Words whose numbers are kept: a search asks for those of its phrase at every hit.
+_KEPT = 4096
 
 
 class StoredWords:
@@ -48,6 +50,7 @@ class StoredWords:
         self._units, self._starts, self._bounds, self._terms = units, starts, bounds, terms
         self._lengths: dict[str, Int[np.ndarray, " whole_spans"]] = {}
         self._stems: dict[Language, StemIndex] = {}
+        self._numbers: dict[str, int] = {}
 
     @classmethod
     def open(cls, folder: Path, words: int) -> Self:
@@ -98,8 +101,14 @@ class StoredWords:
 
     def number(self, term: str) -> int:
         """The number of a folded word; 0 if the segment does not hold it."""
-        row = bisect_left(range(self.terms), term.encode(), key=self._bytes)
-        return row + 1 if row < self.terms and self._bytes(row) == term.encode() else 0
+        number = self._numbers.get(term)
+        if number is None:
+            row = bisect_left(range(self.terms), term.encode(), key=self._bytes)
+            number = row + 1 if row < self.terms and self._bytes(row) == term.encode() else 0
+            if len(self._numbers) >= _KEPT:
+                self._numbers.clear()
+            self._numbers[term] = number
+        return number
 
     def with_prefix(self, prefix: str) -> range:
         """The numbers of all words that begin so."""

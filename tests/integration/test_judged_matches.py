@@ -61,6 +61,8 @@ def test_matches_carry_what_the_second_look_says(workspace: Workspace, phrases: 
     index(workspace)
     said = {event.document_id: (event.probability, event.verdict) for event in events(phrases)}
     assert said == {"d0": (0.9, "match"), "d1": (0.1, "unrelated")}
+    shown = [phrases.match("c", event.match, context=10) for event in events(phrases)]
+    assert {each.document_id: (each.probability, each.verdict) for each in shown} == said
     assert {pair.text for pair in reader.read} == {"Please cancel my plan!", "I will not cancel my plan."}
 
 

@@ -1,5 +1,10 @@
-"""Filter expressions, wherever they apply, pass what loops over the documents pass."""
+"""Filter expressions, wherever they apply, pass what loops over the documents pass.
 
+`FILTER_TREES=1000 python -m pytest --timeout 0 tests/property/test_filters.py` tries a thousand in every place; that
+takes half an hour.
+"""
+
+import os
 from collections.abc import Iterator
 from random import Random
 from typing import Any
@@ -20,12 +25,12 @@ from indexer.filters.strings import parsed, printed
 from indexer.phrases import PhraseDraft
 from models.types import Document, Part
 from tests import filter_trees, reference
-from tests.examples import THOROUGH
+from tests.examples import examples
 from tests.workspace import Workspace
 
 TREES = 1000
 # In every place where filters apply; a search takes longer than a mask.
-SEARCHED = TREES if THOROUGH else 20
+SEARCHED = int(os.environ.get("FILTER_TREES", examples(100)))
 
 
 class Corpus:
