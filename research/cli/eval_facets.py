@@ -19,7 +19,9 @@ WordsOption = Annotated[Path | None, typer.Option(help="Word vectors of the face
 ModelOption = Annotated[
     list[Path] | None, typer.Option(help="Folder of facet weights, by default those shipped; repeat for several.")
 ]
-SENTENCES, PHRASES = ("facets-k1", "facets-k10"), ("facets-phrases",)
+# One facet is of the paper's table alone, and is not in the product.
+_RESEARCH = Path(__file__).parents[1] / "weights"
+SENTENCES, PHRASES = (_RESEARCH / "facets-k1", SHIPPED / "facets-k10"), (SHIPPED / "facets-phrases",)
 DataOption = Annotated[Path, typer.Option(help="Folder of the known sets.")]
 
 
@@ -146,12 +148,11 @@ def _cell(row: Mapping[str, float], name: str) -> str:
 
 
 def _load(
-    words: Path | None, folders: list[Path] | None, shipped: Sequence[str] = SENTENCES
+    words: Path | None, folders: list[Path] | None, shipped: Sequence[Path] = SENTENCES
 ) -> "tuple[WordVectors, dict[str, FacetModel]]":
     """The word vectors, and the models by the names of their folders."""
     from models.encoders.facets.model import load_facets
     from research.training.word_vector_files import read_word_vectors
 
     vectors = read_word_vectors(words or SHIPPED / "facets-words")
-    folders = folders or [SHIPPED / name for name in shipped]
-    return vectors, {folder.name: load_facets(folder, vectors) for folder in folders}
+    return vectors, {folder.name: load_facets(folder, vectors) for folder in folders or shipped}

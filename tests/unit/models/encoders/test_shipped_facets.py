@@ -10,7 +10,7 @@ from models.encoders.facets.model import FacetModel, load_facets
 from models.encoders.facets.word_vectors import WordVectors, load_word_vectors
 from models.encoders.registry import EncoderOptions
 
-FOLDERS = ("facets-words", "facets-k1", "facets-k10", "facets-phrases")
+FOLDERS = ("facets-words", "facets-k10", "facets-phrases")
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def test_all_weights_take_less_than_15_mb() -> None:
     assert all((SHIPPED / name / "MODEL_CARD.md").is_file() for name in FOLDERS)
 
 
-@pytest.mark.parametrize(("name", "facets"), [("facets-k1", 1), ("facets-k10", 10), ("facets-phrases", 1)])
+@pytest.mark.parametrize(("name", "facets"), [("facets-k10", 10), ("facets-phrases", 1)])
 def test_facets_have_their_number_and_length(words: WordVectors, name: str, facets: int) -> None:
     assert model(words, name).encode(["the election of a president"]).shape == (1, facets, 200)
 
