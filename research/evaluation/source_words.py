@@ -163,7 +163,7 @@ _READERS: Final[dict[str, tuple[Callable[[Path], str], str, tuple[str, ...]]]] =
     "ffmpeg": (_ffmpeg, "ffmpeg", (".srt",)),
     "Chromium's cues": (_chromium_cues, "chromium", (".vtt",)),
     "pandoc": (_pandoc, "pandoc", (".docx", ".odt", ".epub", ".rtf", ".html", ".htm")),
-    "LibreOffice": (_libreoffice, "soffice", (".docx", ".docm", ".odt", ".odp", ".ods", ".rtf", ".pptx")),
+    "LibreOffice": (_libreoffice, "soffice", (".docx", ".docm", ".odt", ".odp", ".ods", ".rtf", ".pptx", ".xlsx")),
     "Chromium": (_chromium, "chromium", (".html", ".htm")),
 }
 

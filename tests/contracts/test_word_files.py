@@ -273,6 +273,29 @@ def test_diagrams_and_charts_are_read(tmp_path: Path) -> None:
     assert document.parts[1:] == (Part("Step one", {"kind": "diagram"}), Part("Sales", {"kind": "chart"}))
 
 
+def test_categories_of_a_chart_are_read_once_at_all_their_levels(tmp_path: Path) -> None:
+    def cache(name: str, *labels: str) -> str:
+        points = "".join(f'<c:pt idx="{at}"><c:v>{label}</c:v></c:pt>' for at, label in enumerate(labels))
+        return f"<c:{name}>{points}</c:{name}>"
+
+    def series(name: str, categories: str) -> str:
+        values = f"<c:val><c:numRef>{cache('numCache', '7', '8')}</c:numRef></c:val>"
+        title = f"<c:tx><c:strRef>{cache('strCache', name)}</c:strRef></c:tx>"
+        return f"<c:ser>{title}<c:cat>{categories}</c:cat>{values}</c:ser>"
+
+    levels = cache("lvl", "London", "Leeds") + cache("lvl", "Kingdom")
+    places = f"<c:multiLvlStrRef><c:multiLvlStrCache>{levels}</c:multiLvlStrCache></c:multiLvlStrRef>"
+    years = cache("numCache", "2025", "2026").replace("<c:pt", "<c:formatCode>General</c:formatCode><c:pt", 1)
+    days = years.replace("General", "m/d/yyyy")
+    charts = series("Rent", places) + series("Costs", places) + series("Fees", years) + series("Days", days)
+    drawing = '<a:graphic><a:graphicData><c:chart r:id="chart1"/></a:graphicData></a:graphic>'
+    body = paragraph(S, f"<w:r><w:drawing>{drawing}</w:drawing></w:r>")
+    document = read(tmp_path, body, chart1=charts)
+    assert [part.text for part in document.parts[1:]] == [
+        *("Rent", "London", "Leeds", "Kingdom", "Costs", "Fees", "2025", "2026", "Days")
+    ]
+
+
 def test_what_is_lost_is_counted(tmp_path: Path) -> None:
     lost = '<w:r><w:object><o:OLEObject ProgID="Excel.Sheet.12"/></w:object></w:r>'
     source = source_of(tmp_path, word_file(paragraph(S, lost, lost) + '<w:altChunk r:id="x"/>'))

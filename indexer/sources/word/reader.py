@@ -128,8 +128,18 @@ class Word:
 
 
 def drawn_texts(root: Element) -> Iterator[str]:
-    """The texts of a diagram's or chart's part, a paragraph or a label each; charts of newer files are ``cx``."""
+    """The texts of a diagram's or chart's part, a paragraph or a label each; charts of newer files are ``cx``.
+
+    Categories that several series share are read once.
+    """
+    seen: set[tuple[str, ...]] = set()
     for each in _shown(root):
+        if tag(each) == "c:cat":
+            categories = tuple(_categories(each))
+            if categories not in seen:
+                seen.add(categories)
+                yield from categories
+            continue
         if tag(each) == "a:p":
             text = "".join(inner.text or "" for inner in each.iter() if tag(inner) == "a:t").strip()
         elif _is_label(each):
@@ -141,11 +151,20 @@ def drawn_texts(root: Element) -> Iterator[str]:
 
 
 def _shown(root: Element) -> Iterator[Element]:
-    """An element and all below it, of alternatives the one that is read; formats of texts repeat these."""
+    """An element and all below it but categories and formats, which repeat texts; one of several alternatives."""
     yield root
+    if tag(root) == "c:cat":
+        return
     for each in branch(root) if tag(root) == "mc:AlternateContent" else root:
         if tag(each) != "cx:txPr":
             yield from _shown(each)
+
+
+def _categories(element: Element) -> Iterator[str]:
+    """The categories of a series, at all their levels; numbers as they are, such as years, but not in a format."""
+    form = next((each.text for each in element.iter() if tag(each) == "c:formatCode"), None)
+    texts = (each.text or "" for each in element.iter() if tag(each) == "c:v" and form in (None, "General"))
+    yield from filter(None, map(str.strip, texts))
 
 
 def _is_label(element: Element) -> bool:
