@@ -13,7 +13,7 @@ from indexer.sources.pdf.extraction import RawPage, Sign
 from indexer.sources.pdf.geometry import Segment, spread
 
 # In widths of the font's size: a gap between words.
-_SPACE: Final = 0.11
+_SPACE: Final = 0.09
 _SLANT: Final = 0.35
 _HYPHENS: Final = {0x02, 0xAD, 0x2010, 0xFFFE}
 _ACCENTS: Final = {
