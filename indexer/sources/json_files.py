@@ -1,10 +1,12 @@
 """Files of JSON: a document or a row a line, or an array of these, by itself or within an object."""
 
+import re
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 import ijson
+import numpy as np
 
 from indexer.errors import InvalidDocument, SourceUnreadable
 from indexer.ndjson import InvalidLine, bounded_lines, parse_json, read_ndjson
@@ -14,6 +16,12 @@ from indexer.sources.grouping import read_fields
 from indexer.sources.options import names_of
 from indexer.sources.records import Found, Reading
 from models.types import Document
+
+# Levels of an array's values: the parser keeps the path of each.
+MAX_LEVELS: Final = 1000
+_STRING: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_LEVELS: Final = np.zeros(256, np.int8)
+_LEVELS[list(b"[{")], _LEVELS[list(b"]}")] = 1, -1
 
 
 def read_lines(reading: Reading) -> Iterator[Found]:
@@ -32,7 +40,7 @@ def read_array(reading: Reading) -> Iterator[Found]:
     if field is None:
         values: Iterable[object] = [parse_json(reading.whole().removeprefix(b"\xef\xbb\xbf"))]
     else:
-        values = ijson.items(_WithoutMark(reading.file), f"{field}.item" if field else "item", use_float=True)
+        values = ijson.items(Bounded(reading.file), f"{field}.item" if field else "item", use_float=True)
     yield from _read(reading, enumerate(values, 1))
 
 
@@ -46,7 +54,7 @@ def _read(reading: Reading, values: Iterable[tuple[int, object]]) -> Iterator[Fo
 def _field_of_records(reading: Reading) -> str | None:
     """The field of an object that holds an array of records; None for a document."""
     with reading.open_again() as file:
-        fields = [*_fields(ijson.parse(_WithoutMark(file)))]
+        fields = [*_fields(ijson.parse(Bounded(file)))]
     found = [name for name, holds_records in fields if holds_records]
     chosen = reading.options.records
     if chosen is not None and chosen not in found:
@@ -71,18 +79,30 @@ def _fields(events: Iterator[tuple[str, str, object]]) -> Iterator[tuple[str, bo
             yield str(value), kind == "start_array" and next(events)[1] == "start_map"
 
 
-class _WithoutMark:
-    """A file without its byte order mark, which the parser of arrays does not know."""
+class Bounded:
+    """A file without its byte order mark, which the parser of arrays does not know. It may not be nested too deeply."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self._head = self._file.read(3).removeprefix(b"\xef\xbb\xbf")
+        self._level = 0
+        self._string = b""  # how a string begins that the last piece did not end
 
     def read(self, size: int = -1) -> bytes:
+        """The next bytes. Raises ``SourceUnreadable`` where values lie in each other at too many levels."""
         if size == 0:  # the parser asks what type the file gives
             return b""
         head, self._head = self._head, b""
-        return head or self._file.read(size)
+        data = head or self._file.read(size)
+        outside, quote, string = _STRING.sub(b"", self._string + data).partition(b'"')
+        is_escaped = (len(string) - len(string.rstrip(b"\\"))) % 2 == 1
+        self._string = quote + b"\\" * is_escaped
+        levels = self._level + np.cumsum(_LEVELS[np.frombuffer(outside, np.uint8)], dtype=np.int64)
+        if len(levels):
+            self._level = int(levels[-1])
+            if levels.max() > MAX_LEVELS:
+                raise SourceUnreadable("it is nested too deeply")
+        return data
 
 
 def _object(value: object) -> dict[str, object]:

@@ -1,6 +1,7 @@
 """WebVTT and SubRip: a turn is a part, with its times and its speaker as metadata."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from indexer.errors import InvalidDocument
 from indexer.sources.cue_text import cue_runs
@@ -10,6 +11,9 @@ from indexer.sources.plain import text_of
 from indexer.sources.records import Found, Reading, refuse
 from indexer.sources.turns import turns, without_repeats
 from models.types import Document, Part
+
+# A cue a second for more than a day.
+_MAX_CUES: Final = 100_000
 
 
 def read_subtitles(reading: Reading) -> Iterator[Found]:
@@ -25,7 +29,10 @@ def read_subtitles(reading: Reading) -> Iterator[Found]:
 
 def _document(reading: Reading, broken: list[int]) -> Document:
     is_vtt = reading.document_id.lower().endswith(".vtt")
-    file = read_cues(text_of(reading), is_vtt=is_vtt)
+    text = text_of(reading)
+    if text.count("-->") > _MAX_CUES:
+        raise InvalidDocument(f"the file has more than {_MAX_CUES:,} cues")
+    file = read_cues(text, is_vtt=is_vtt)
     parts = _parts(file, is_vtt=is_vtt)
     if not parts:
         raise InvalidDocument("the file holds no cue with text: no line with two time codes and -->")

@@ -33,7 +33,9 @@ _SELECTOR: Final = re.compile(r"[.#]?-?[A-Za-z_][\w-]*")
 _FIELDS: Final = ("text", "search", "email", "url", "tel", "number", "submit", "button", "date")
 _INLINE: Final = frozenset(_INLINE_NAMES.split())
 _SPACE: Final = re.compile(r"\s+")
+_OPEN_TAG: Final = re.compile(r"<[A-Za-z][^<>]*")
 _MAX_TAGS: Final = 600_000
+_MAX_ATTRIBUTES: Final = 400_000
 
 
 def read_page(reading: Reading) -> Iterator[Found]:
@@ -50,10 +52,15 @@ def _document(reading: Reading) -> Document:
 
 
 def parsed_page(text: str | bytes) -> BeautifulSoup:
-    """A page as a tree. Raises ``InvalidDocument`` for one of too many tags: every element takes a kilobyte."""
-    tags = text.count("<") if isinstance(text, str) else text.count(b"<")
-    if tags > _MAX_TAGS:
+    """A page as a tree.
+
+    Raises ``InvalidDocument`` for one of too many tags or attributes: every element takes a kilobyte.
+    """
+    markup = text if isinstance(text, str) else text.decode("latin-1")
+    if markup.count("<") > _MAX_TAGS:
         raise InvalidDocument(f"a page has more than {_MAX_TAGS:,} tags")
+    if sum(tag.group().count("=") for tag in _OPEN_TAG.finditer(markup)) > _MAX_ATTRIBUTES:
+        raise InvalidDocument(f"a page has more than {_MAX_ATTRIBUTES:,} attributes")
     return BeautifulSoup(text, "html.parser")
 
 

@@ -30,6 +30,8 @@ MOST_S: Final = 10.0
 MOST_MB: Final = 500.0
 # What ends a run that nothing else ends, in seconds by the clock.
 _PATIENCE_S: Final = 600
+# Of addresses, which a reader without bounds would go on taking.
+_MOST_BYTES: Final = 6 * 2**30
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     if options.one:
+        resource.setrlimit(resource.RLIMIT_AS, (_MOST_BYTES, _MOST_BYTES))
         print_json(asdict(read(options.one)))
         return
     costs = chain(map(measured, options.files), detonated(() if options.bombs is None else options.bombs or BOMBS))

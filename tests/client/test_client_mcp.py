@@ -112,6 +112,7 @@ def test_an_error_says_what_to_do(homes: Homes) -> None:
 
 async def names(target: Any) -> list[str]:
     async with Client(target) as client:
+        assert client.protocol_version == "2026-07-28"
         listed = await client.call_tool("collections", {})
         return [line["name"] for line in listed.structured_content["result"]]
 

@@ -35,6 +35,14 @@ PAGES = {
     "drawn in another order": (shown("VOTES", 100) + shown("247"), ["247 VOTES"]),
     "drawn twice to look bold": (shown("Total") + shown("Total", 72.3), ["Total"]),
     "letters spaced out": ("BT /F1 12 Tf 6 Tc 72 700 Td (REPORT) Tj ET", ["REPORT"]),
+    "short words without signs for spaces": (
+        "BT /F1 12 Tf 72 700 Td [(0)-550(0)-550(10)-550(10)-550(re)-550(2)-550(6)-550(f)] TJ ET",
+        ["0 0 10 10 re 2 6 f"],
+    ),
+    "words that stand close": (
+        "BT /F1 12 Tf 72 700 Td [(a)-300(part)-300(of)-105(incorporating)] TJ ET",
+        ["a part of incorporating"],
+    ),
     "dots that lead to a page": (
         "BT /F1 12 Tf 72 700 Td (MEMORY) Tj 45.5 0 Td (USE) Tj ET "
         + " ".join(shown(".", 150 + 9 * n) for n in range(25)),

@@ -154,7 +154,7 @@ def _limit(signs: Sequence[Sign]) -> float:
     size = spread([_font_size(sign) for sign in signs], 0.5)
     between = [pair for pair in pairwise(signs) if all(chr(sign.code).isalnum() for sign in pair)]
     gaps = [after.left - before.right for before, after in between]
-    usual = spread(gaps, 0.5) if len(gaps) > 3 else 0.0
+    usual = spread(gaps, 0.25) if len(gaps) > 3 else 0.0  # in a line of short words half of the gaps are between words
     return _SPACE * size + (usual if 0.08 * size < usual < size else 0.0)
 
 
