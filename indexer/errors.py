@@ -241,6 +241,12 @@ class SegmentCorrupt(SpanseekError):
     code = "segment_corrupt"
 
 
+class SegmentsUnavailable(SpanseekError):
+    """The bucket that holds the segments does not answer."""
+
+    code = "segments_unavailable"
+
+
 class BordersMissing(SpanseekError):
     """The collection was written by a version that stored no borders of clauses and sentences."""
 

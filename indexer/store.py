@@ -1,4 +1,4 @@
-"""Collections on disk: the catalog's rows joined to the segments' folders."""
+"""Collections: the catalog's rows joined to the segments, in folders or in a bucket."""
 
 import time
 from collections.abc import Callable
@@ -19,9 +19,11 @@ from indexer.engine.snapshot import Snapshot, open_snapshot
 from indexer.errors import CollectionNotFound, CursorExpired, SegmentCorrupt
 from indexer.freshness import FreshValues
 from indexer.phrases import PhraseSets
+from indexer.segments.local import LocalSegments
 from indexer.segments.opened import quarantined_in
+from indexer.segments.storage import Segments
 from indexer.tuning import Tunings
-from indexer.types import Collection, Generation, Recipe
+from indexer.types import Collection, Recipe
 from models.ops.span_score import COSINE
 
 if TYPE_CHECKING:
@@ -45,7 +47,8 @@ class Store:
     who read page by page; ``withdrawn_s`` is how long withdrawn matches are for those who have yet to read of it. Of
     collections of ``candidates_from`` units and more, large segments get windows, which say where to look.
     ``span_scores`` are the encoders': saved phrases are matched by them. ``executor`` makes what reads the snapshots.
-    Those used least recently are released when more than ``open_segments`` segments would stay open.
+    Those used least recently are released when more than ``open_segments`` segments would stay open. ``segments`` says
+    where the segments lie, by default in the data folder.
     """
 
     def __init__(
@@ -59,10 +62,12 @@ class Store:
         span_scores: SpanScores = lambda encoder, fingerprint: COSINE,
         executor: Callable[[], Executor] = Executor,
         open_segments: int = OPEN_SEGMENTS,
+        segments: Segments | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.data_dir = data_dir
         self.catalog = catalog
+        self.segments: Segments = segments or LocalSegments(data_dir / "collections")
         self.grace_s = grace_s
         self.candidates_from = candidates_from
         self.withdrawn_s = withdrawn_s
@@ -92,12 +97,12 @@ class Store:
         self.catalog.close()
 
     def folder(self, collection: Collection) -> Path:
-        """The folder of a collection's segments."""
+        """The folder of a collection's segments on this machine."""
         return self.folder_of(collection.id)
 
     def folder_of(self, collection_id: str) -> Path:
         """The folder of the segments of a collection, given its id."""
-        return self.data_dir / "collections" / collection_id
+        return self.segments.root / collection_id
 
     def snapshot(self, name: str) -> Snapshot:
         """The collection's current snapshot, at most a quarter of a second behind what other processes publish."""
@@ -133,7 +138,7 @@ class Store:
         if past is None:
             return None
         try:
-            snapshot = open_snapshot(self.folder_of(collection_id), past.generation, self.executor)
+            snapshot = open_snapshot(self.segments, past.generation, self.executor)
         except SegmentCorrupt:
             return None
         if snapshot.damaged:
@@ -151,6 +156,7 @@ class Store:
             with suppress(CollectionNotFound):
                 self.snapshot(name)
         self._past.release()
+        self.segments.refresh(self.catalog.segment_places)
 
     def forget(self, name: str) -> None:
         """Release all cached data of a deleted collection."""
@@ -168,23 +174,29 @@ class Store:
             return opened
         if opened and current != version and opened.collection_id == version[0]:
             self._past.keep(opened.snapshot)
-        # One transaction reads the generation with its recipe: reindexing changes both.
-        live = self.catalog.live_generation(name)
-        return _Opened(self._open(name, live), live.collection_id)
+        return self._open(name)
 
-    def _open(self, name: str, live: Generation) -> Snapshot:
-        try:
-            snapshot = open_snapshot(self.folder_of(live.collection_id), live, self.executor)
-        except SegmentCorrupt:
-            self.catalog.collection(name)  # raises where it was deleted while its files were opened
-            raise
-        if snapshot.damaged:
-            self.catalog.collection(name)
-        return snapshot
+    def _open(self, name: str) -> "_Opened":
+        """The newest generation, opened: one whose files were removed meanwhile gives way to the next.
+
+        Raises ``CollectionNotFound`` where it was deleted meanwhile.
+        """
+        while True:
+            # One transaction reads the generation with its recipe: reindexing changes both.
+            live = self.catalog.live_generation(name)
+            read = live.collection_id, live.number
+            try:
+                snapshot = open_snapshot(self.segments, live, self.executor)
+            except SegmentCorrupt:
+                if self.catalog.version(name) == read:
+                    raise
+                continue
+            if not snapshot.damaged or self.catalog.version(name) == read:
+                return _Opened(snapshot, live.collection_id)
 
     def damages(self, collection: Collection | None = None) -> tuple[str, ...]:
         """The damage of segments in quarantine, one sentence each; of one collection, or of all."""
-        return quarantined_in(self.folder(collection) if collection else self.data_dir)
+        return quarantined_in(self.folder(collection) if collection else self.segments.root)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from jaxtyping import Int
@@ -80,6 +80,13 @@ class SegmentInfo:
     parts: int
     units: int
     bytes: int
+
+
+class SegmentPlace(NamedTuple):
+    """A segment's collection, by its id, and its name in it."""
+
+    collection_id: str
+    name: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from indexer.catalog.schema import upgrade
 from indexer.engine.executor import Executor
 from indexer.indexing.pipeline import IndexJob, IndexReport, JobHooks
 from indexer.restorable.models import Restoring
+from indexer.segments.storage import Segments
 from indexer.sources import Record
 from indexer.store import Store
 from indexer.types import Collection, Recipe
@@ -65,6 +66,7 @@ class Workspace(AbstractContextManager["Workspace"]):
         restorer: Restorer | None = None,
         store_text: bool = True,
         span_score: SpanScore = COSINE,
+        segments: Segments | None = None,
     ) -> None:
         self.encoder = encoder or HashingEncoder()
         self.options = CollectionOptions(
@@ -85,6 +87,7 @@ class Workspace(AbstractContextManager["Workspace"]):
             grace_s=grace_s,
             span_scores=encoders.span_score,
             executor=lambda: executor or Executor(),
+            segments=segments,
             clock=count().__next__,
         )
         self.service = SearchService(self.store, load_modes(encoders))

@@ -4,8 +4,6 @@ The new segments are built in a collection beside it. They take the place of the
 every search is answered by one generation. An interrupted job goes on where it stopped.
 """
 
-import os
-import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -26,7 +24,6 @@ from indexer.catalog.leases import Lease, lease
 from indexer.catalog.publish import remove
 from indexer.catalog.replacement import PhrasesChanged, Replacement, phrase_texts, replace_content, unlike
 from indexer.errors import RecipeMismatch, TextNotStored
-from indexer.indexing.deletion import mark_deleted, remove_files
 from indexer.indexing.pipeline import JobHooks
 from indexer.reading.stored_documents import StoredDocuments
 from indexer.store import Store
@@ -129,14 +126,15 @@ class Reindexing:
 
     def _replace(self, held: Lease, built: Collection) -> Reindexed:
         store, old = self._store, self._old.recipe.details
-        self._link(built)
+        names = [live.info.name for live in store.catalog.live_generation(built.name).segments]
+        store.segments.adopt(names, built.id, self._old.id)  # a crash leaves them to the next job
         calibration = default_calibration(self._encoders, built.recipe)
         fingerprints = {
             str(name): mode.fingerprint(built.recipe)
             for name, mode in self._modes.items()
             if mode.available(built.recipe)
         }
-        mark_deleted(store, built.id)
+        store.segments.collections.mark(built.id)
         while True:
             version, texts = phrase_texts(store.catalog, self._old.id)
             new = Replacement(built, self._encode(built, texts), version, fingerprints, calibration)
@@ -145,7 +143,7 @@ class Reindexing:
                 break
         store.forget(self._old.name)
         store.forget(built.name)
-        remove_files(store, built.id)
+        store.segments.collections.erase(built.id)
         recipe = built.recipe
         self._collections.forget({name: old[name] for name in old if old[name] != recipe.details.get(name)})
         # Without texts, those of the old segments and of matches are given up.
@@ -161,15 +159,6 @@ class Reindexing:
             remains,
         )
 
-    def _link(self, built: Collection) -> None:
-        """Link the files of the new segments into the old collection's folder. A crash leaves them to the next job."""
-        folder, live = self._store.folder(self._old), self._store.catalog.live_generation(built.name)
-        folder.mkdir(parents=True, exist_ok=True)
-        for segment in live.segments:
-            shutil.rmtree(folder / segment.info.name, ignore_errors=True)
-            source = self._store.folder(built) / segment.info.name
-            shutil.copytree(source, folder / segment.info.name, copy_function=_link)
-
     def _encode(self, built: Collection, texts: Mapping[str, str]) -> dict[str, Float32[np.ndarray, " dim"]]:
         recipe, names = built.recipe, list(texts)
         encoder = self._encoders.load(recipe.encoder)
@@ -179,10 +168,3 @@ class Reindexing:
             encoded = encode_queries(encoder, [texts[name] for name in batch], recipe.text)
             vectors |= zip(batch, encoded, strict=True)
         return vectors
-
-
-def _link(source: str, target: str) -> None:
-    try:
-        os.link(source, target)
-    except OSError:  # a file system without hard links
-        shutil.copy2(source, target)

@@ -172,6 +172,7 @@ STATUS: dict[type[SpanseekError], HTTPStatus] = {
     indexer.CatalogUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     indexer.CatalogNotInitialised: HTTPStatus.SERVICE_UNAVAILABLE,
     indexer.ResourcesExhausted: HTTPStatus.SERVICE_UNAVAILABLE,
+    indexer.SegmentsUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     models.BackboneMissing: HTTPStatus.SERVICE_UNAVAILABLE,
     models.BackboneMismatch: HTTPStatus.SERVICE_UNAVAILABLE,
     models.DeviceUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
@@ -186,6 +187,7 @@ HEADERS: dict[type[SpanseekError], Mapping[str, str]] = {
     Unauthenticated: {"WWW-Authenticate": 'Bearer realm="spanseek"'},
     indexer.CollectionBusy: {"Retry-After": "1"},
     indexer.ResourcesExhausted: {"Retry-After": "1"},
+    indexer.SegmentsUnavailable: {"Retry-After": "5"},
     indexer.TaskBacklogFull: {"Retry-After": "10"},
     search.QueueFull: {"Retry-After": "1"},
     search.ShuttingDown: {"Retry-After": "1"},
@@ -196,6 +198,7 @@ _OF_SERVER = (
     search.ShuttingDown,
     search.DeadlineExceeded,
     indexer.ResourcesExhausted,
+    indexer.SegmentsUnavailable,
     indexer.CatalogUnavailable,
     indexer.CatalogNotInitialised,
 )

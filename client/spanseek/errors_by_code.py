@@ -407,6 +407,15 @@ class SegmentCorrupt(ApiError):
     code = "segment_corrupt"
 
 
+class SegmentsUnavailable(ApiError):
+    """The bucket of `SPANSEEK_SEGMENTS_URL` does not answer, refuses its credentials, or is another one;
+    or the extra `cluster` is not installed. What is open is still searched. Nothing was published and
+    nothing is lost; a task waits until that has passed.
+    """
+
+    code = "segments_unavailable"
+
+
 class ShuttingDown(ApiError):
     """The server is stopping."""
 
@@ -594,6 +603,7 @@ BY_CODE: Final[dict[str, type[ApiError]]] = {
     "resources_exhausted": ResourcesExhausted,
     "route_not_found": RouteNotFound,
     "segment_corrupt": SegmentCorrupt,
+    "segments_unavailable": SegmentsUnavailable,
     "shutting_down": ShuttingDown,
     "snapshot_invalid": SnapshotInvalid,
     "snapshot_not_found": SnapshotNotFound,

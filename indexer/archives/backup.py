@@ -17,6 +17,7 @@ from indexer.catalog.copying import copy_catalog
 from indexer.errors import BackupFailed, SegmentCorrupt
 from indexer.process_folders import process_folder
 from indexer.store import Store
+from indexer.types import SegmentInfo
 from models.errors import InvalidInput
 
 CATALOG = "catalog.sqlite3"
@@ -80,8 +81,9 @@ def _pinned(store: Store, part: Path, pins: Path) -> list[Path]:
         (part / CATALOG).unlink(missing_ok=True)
         segments = _live_segments(copy_catalog(store.catalog, part / CATALOG))
         try:
-            for segment, sha256 in segments.items():
-                pin(store.data_dir / COLLECTIONS / segment, pins / segment, sha256)
+            for segment, (collection_id, info) in segments.items():
+                with store.segments.held(collection_id, info) as held:
+                    pin(held, pins / segment, info.manifest_sha256)
         except (FileNotFoundError, SegmentCorrupt):  # merged, and being removed since the catalog was copied
             continue
         return list(segments)
@@ -91,11 +93,11 @@ def _pinned(store: Store, part: Path, pins: Path) -> list[Path]:
     )
 
 
-def _live_segments(url: str) -> dict[Path, str]:
-    """Folders of all live segments with the checksums of their manifests."""
+def _live_segments(url: str) -> dict[Path, tuple[str, SegmentInfo]]:
+    """Folders of all live segments, with their collections."""
     with closing(Catalog(url)) as catalog:
         return {
-            Path(collection.id) / live.info.name: live.info.manifest_sha256
+            Path(collection.id) / live.info.name: (collection.id, live.info)
             for collection in catalog.collections()
             for live in catalog.live_generation(collection.name).segments
         }

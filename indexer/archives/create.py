@@ -68,8 +68,8 @@ def _copied(store: Store, collection: Collection, folder: Path) -> tuple[Collect
             generation = catalog.live_generation(copied.name)
         try:
             for live in generation.segments:
-                segment = store.folder(collection) / live.info.name
-                pin(segment, folder / "segments" / live.info.name, live.info.manifest_sha256)
+                with store.segments.held(collection.id, live.info) as segment:
+                    pin(segment, folder / "segments" / live.info.name, live.info.manifest_sha256)
         except (FileNotFoundError, SegmentCorrupt):  # merged, and being removed since the rows were copied
             continue
         return copied, generation

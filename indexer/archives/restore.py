@@ -1,8 +1,9 @@
 """Restore a snapshot as a new collection, in any catalog.
 
 Everything is written and checked beside the collections first. Then one transaction inserts the rows and, as its last
-step, moves the folder of segments to its place: a search sees all of it or nothing. A crash leaves files of a process
-that is gone, which the next restore removes, or a marked folder, which the next job removes.
+step, moves the folder of segments to its place: a search sees all of it or nothing. To a bucket they go before it,
+under a mark. A crash leaves files of a process that is gone, which the next restore removes, or a marked collection,
+which the next job removes.
 """
 
 import shutil
@@ -21,7 +22,7 @@ from indexer.catalog.foreign import copy_foreign
 from indexer.catalog.names import checked_collection_name
 from indexer.disk import full_disk_named
 from indexer.errors import SegmentCorrupt, SnapshotInvalid
-from indexer.indexing.deletion import mark_restoring, sweep_deleted, unmark
+from indexer.indexing.deletion import sweep_deleted
 from indexer.process_folders import process_folder
 from indexer.segments.folders import final_name, new_folder
 from indexer.segments.seal import fsync
@@ -64,11 +65,9 @@ def restore_archive(
         names = _new_names(copied, name or info.collection)
         segments = _renamed(folder, names)
         _keep_whitenings(folder, store.data_dir / "whitenings")
-        mark_restoring(segments, folder)
-        final = store.data_dir / "collections" / names.collection_id
-        with closing(Catalog(copied.url)) as source:
-            adopt_collection(store.catalog, source, names, last=lambda: _move(segments, final))
-        unmark(store, names.collection_id)
+        placing = store.segments.collections.placing(segments, names.collection_id, folder)
+        with placing as last, closing(Catalog(copied.url)) as source:
+            adopt_collection(store.catalog, source, names, last=last)
     return store.catalog.collection(names.name)
 
 
@@ -114,9 +113,3 @@ def _keep_whitenings(folder: Path, whitenings: Path) -> None:
             whitenings.mkdir(exist_ok=True)
             with replacing(target) as partial:
                 shutil.copyfile(file, partial)
-
-
-def _move(segments: Path, final: Path) -> None:
-    final.parent.mkdir(exist_ok=True)
-    segments.rename(final)
-    fsync(final.parent)

@@ -21,7 +21,7 @@ from indexer.errors import AliasExists, CollectionDamaged, CollectionNotFound, R
 from indexer.patience import Busy, refuse
 from indexer.representations.details import RecipeFields, first_fault, with_units
 from indexer.tuning import CalibrationDraft
-from indexer.types import Collection, Details, Generation, LiveSegment, Recipe, SegmentInfo
+from indexer.types import Collection, Details, Generation, LiveSegment, Recipe, SegmentInfo, SegmentPlace
 from models.fields import converted
 
 _NAMES_IN_HINT = 20
@@ -136,6 +136,12 @@ class Catalog:
         """Segments that are no longer live, but whose files are kept for readers of older generations."""
         with self.database.read() as connection:
             return tuple(retired_segments(connection, collection_id))
+
+    def segment_places(self) -> frozenset[SegmentPlace]:
+        """All segments of all collections, retired ones included."""
+        with self.database.read() as connection:
+            rows = connection.execute(select(segments.c.collection_id, segments.c.name))
+            return frozenset(SegmentPlace(*row) for row in rows)
 
     def content_hashes(self, name: str, ids: Iterable[str]) -> dict[str, str]:
         """The content hashes of the live documents among these."""

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -18,9 +17,10 @@ from indexer.errors import SegmentCorrupt
 from indexer.segments.kinds import Level
 from indexer.segments.layout import BLOCK
 from indexer.segments.manifest import SegmentKey
-from indexer.segments.opened import is_quarantined, is_readable, open_segment
+from indexer.segments.opened import is_quarantined, is_readable
 from indexer.segments.reader import Segment
 from indexer.segments.recent import Recent
+from indexer.segments.storage import Segments
 from indexer.types import Generation, Recipe
 from models.types import UnitSpan
 
@@ -194,18 +194,19 @@ class Snapshot:
             raise segment.error
 
 
-def open_snapshot(folder: Path, generation: Generation, executor: Executor | None = None) -> Snapshot:
-    """Open every segment of a generation from a collection's folder; segments opened before are shared.
+def open_snapshot(segments: Segments, generation: Generation, executor: Executor | None = None) -> Snapshot:
+    """Open every segment of a generation; segments opened before are shared.
 
     Damaged segments are left out. Raises ``SegmentCorrupt`` if nothing else is left.
     """
     views: list[SegmentView] = []
     damaged: list[DamagedSegment] = []
+    id = generation.collection_id
     for live in generation.segments:
-        key = SegmentKey(folder / live.info.name, live.info.manifest_sha256)
         try:
-            views.append(SegmentView(open_segment(*key), live.tombstones))
+            views.append(SegmentView(segments.open(id, live.info), live.tombstones))
         except SegmentCorrupt as error:
+            key = SegmentKey(segments.root / id / live.info.name, live.info.manifest_sha256)
             damaged.append(DamagedSegment(key, error))
     snapshot = Snapshot(generation, views, damaged, executor)
     if not views:

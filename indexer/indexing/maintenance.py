@@ -5,26 +5,21 @@ moment leaves either the old generation or the new one, and files that the next 
 """
 
 import logging
-import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from pathlib import Path
 
 from indexer.catalog.erasing import erase_deleted, finish_erasing
 from indexer.catalog.leases import Lease
 from indexer.catalog.publish import Kept, change_details, forget_old, publish, retire
 from indexer.engine.snapshot import SegmentView
-from indexer.errors import PurgeIncomplete, SegmentCorrupt, StorageFull
+from indexer.errors import PurgeIncomplete, SegmentCorrupt, SegmentsUnavailable, StorageFull
 from indexer.indexing.deletion import sweep_deleted
 from indexer.indexing.merge_policy import Choice, due, everything, with_dead
 from indexer.indexing.new_segment import new_segment
-from indexer.segments.folders import settle
 from indexer.segments.layout import WINDOWS
-from indexer.segments.manifest import damages
 from indexer.segments.merge import Source, merge
-from indexer.segments.opened import open_segment
 from indexer.segments.reader import Segment
 from indexer.segments.seal import Derive
 from indexer.store import Store
@@ -65,9 +60,8 @@ def sweep(store: Store, held: Lease, withdrawn_s: float | None = None) -> Kept:
     now, withdrawn_s = store.catalog.clock(), store.withdrawn_s if withdrawn_s is None else withdrawn_s
     retired_until, withdrawn_until = (now - timedelta(seconds=age) for age in (store.grace_s, withdrawn_s))
     kept = forget_old(store.catalog, held, retired_until=retired_until, withdrawn_until=withdrawn_until)
-    for folder in store.folder_of(held.collection_id).glob("*/"):
-        if folder.name not in kept.live | kept.retired:
-            _remove(folder)
+    for name in store.segments.names(held.collection_id) - kept.live - kept.retired:
+        store.segments.remove(held.collection_id, name)
     return kept
 
 
@@ -107,7 +101,7 @@ def _is_searched_by_windows(store: Store, generation: Generation) -> bool:
 
 
 def _opened(store: Store, held: Lease, live: LiveSegment) -> Segment:
-    return open_segment(store.folder_of(held.collection_id) / live.info.name, live.info.manifest_sha256)
+    return store.segments.open(held.collection_id, live.info)
 
 
 def add_borders(store: Store, held: Lease, stop: Callable[[], bool] = lambda: False) -> None:
@@ -123,14 +117,15 @@ def add_borders(store: Store, held: Lease, stop: Callable[[], bool] = lambda: Fa
 def tidy(store: Store, held: Lease, stop: Callable[[], bool] = lambda: False, *, windows: bool = True) -> Kept | None:
     """Merge what is due, and sweep, as every writer does when its work is done; without ``windows`` in the midst of it.
 
-    Returns what the catalog names then. A damaged segment stays as it is, and a full disk, for which this returns None,
-    leaves the work to the next writer, as an interruption does. The first two are logged: the writer's work is done.
+    Returns what the catalog names then. A damaged segment stays as it is. A full disk, or a bucket that does not
+    answer, leaves the work to the next writer, as an interruption does; then this returns None. All but the last are
+    logged: the writer's work is done.
     """
     try:
         with until_interrupted():  # what its writer published is not to seem interrupted
             _merge_due(store, held, stop, windows=windows)
         return sweep(store, held)
-    except StorageFull as error:
+    except (StorageFull, SegmentsUnavailable) as error:
         _log.warning("maintenance of %s is left to the next writer: %s", held.collection, error)
         return None
 
@@ -183,13 +178,13 @@ def purge(store: Store, held: Lease, sleep: Callable[[float], None] = time.sleep
     """Rewrite every segment with deleted documents, remove the old ones after the grace period, and erase deleted rows.
 
     Withdrawn matches go, too, for they name documents: who has yet to read of them gets ``CursorExpired``. Raises
-    ``PurgeIncomplete`` if deleted data is left in the collection's folder.
+    ``PurgeIncomplete`` if deleted data is left in the collection's folder, or in its part of the bucket.
     """
     merge_segments(store, held, with_dead)
     removed = _remove_retired(store, held, sleep, withdrawn_s=0.0)
-    left = erase_deleted(store.catalog.database)
+    left = erase_deleted(store.catalog.database), store.segments.elsewhere
     _prove(store, held)
-    return Purged(removed.segments, removed.bytes, removed.waited_s, (left,) if left else ())
+    return Purged(removed.segments, removed.bytes, removed.waited_s, tuple(filter(None, left)))
 
 
 def _remove_retired(
@@ -204,10 +199,9 @@ def _remove_retired(
 
 
 def _prove(store: Store, held: Lease) -> None:
-    """Check the disk: after a purge there must be only live segments, and only live documents in them."""
+    """Check disk and bucket: after a purge there must be only live segments, and only live documents in them."""
     live = store.catalog.live_generation(held.collection).segments
-    folders = {folder.name for folder in store.folder_of(held.collection_id).glob("*/")}
-    left = sorted(folders - {segment.info.name for segment in live})
+    left = sorted(store.segments.names(held.collection_id) - {segment.info.name for segment in live})
     dead = sum(len(segment.tombstones) for segment in live)
     if left or dead:
         raise PurgeIncomplete(
@@ -224,12 +218,12 @@ def _merge_group(
     if not any(segment.live_documents for segment in group):
         retire(store.catalog, held, names)
         return
-    sources = [_source(store.folder_of(held.collection_id), segment) for segment in group]
+    sources = [_source(store, held, segment) for segment in group]
     large = windows and _is_searched_by_windows(store, generation)
     large = large and sum(live.live_units for live in group) >= WORTH_WINDOWS
     with new_segment(store, held) as temporary:
         info, rows = merge(temporary, generation.recipe, sources, _more(windows=large))
-        info = replace(info, name=settle(temporary).name)
+        info = replace(info, name=store.segments.settle(temporary))
         publish(store.catalog, held, info, rows, retires=names)
 
 
@@ -242,17 +236,8 @@ def _more(*, windows: bool) -> Sequence[Derive]:
     return (write_windows,)
 
 
-def _source(folder: Path, live: LiveSegment) -> Source:
-    path, sha256 = folder / live.info.name, live.info.manifest_sha256
+def _source(store: Store, held: Lease, live: LiveSegment) -> Source:
     # Copied without a check, a flipped bit would get a new checksum and be undetectable.
-    for damage in damages(path, sha256):
-        raise SegmentCorrupt(damage, hint="Restore the segment from a backup, or index its documents again.")
-    view = SegmentView(open_segment(path, sha256), live.tombstones)
+    with store.segments.held(held.collection_id, live.info, verified=True):
+        view = SegmentView(_opened(store, held, live), live.tombstones)
     return Source(view.segment, view.live_documents)
-
-
-def _remove(folder: Path) -> None:
-    try:
-        shutil.rmtree(folder)
-    except OSError as error:
-        _log.warning("%s is no longer needed and could not be removed: %s", folder, error)

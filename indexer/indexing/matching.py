@@ -71,7 +71,7 @@ def rematch(store: Store, held: Lease, names: abc.Collection[str]) -> Rematched:
         phrases = _select(store, held, names)
         # Nothing is published while the lease is held, so that the matches are stored in this generation.
         live = store.catalog.live_generation(held.collection)
-        snapshot = open_snapshot(store.folder_of(live.collection_id), live, store.executor)
+        snapshot = open_snapshot(store.segments, live, store.executor)
         snapshot.require_complete()
         parts = zip(snapshot.names, snapshot.map(_Matching(phrases)).parts, strict=True)
         found = chain.from_iterable(

@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from indexer.catalog.leases import Lease
@@ -22,22 +22,20 @@ def new_segment(store: Store, held: Lease) -> Iterator[Path]:
     """
     folder = new_folder(store.folder_of(held.collection_id))
     try:
-        with full_disk_named():
+        with full_disk_named(), store.segments.writing(folder):
             yield folder
     except StorageFull:
         shutil.rmtree(folder, ignore_errors=True)
-        _remove_unpublished(store, held, final_name(folder))
+        _remove_unpublished(store, held, final_name(folder).name)
         raise
     except (Exception, KeyboardInterrupt):
         shutil.rmtree(folder, ignore_errors=True)
         raise
 
 
-def _remove_unpublished(store: Store, held: Lease, folder: Path) -> None:
-    """Remove a segment, but only if the catalog answers and does not name it."""
-    try:
+def _remove_unpublished(store: Store, held: Lease, name: str) -> None:
+    """Remove a segment that is whole, but only if the catalog answers and does not name it."""
+    with suppress(SpanseekError):
         live = store.catalog.live_generation(held.collection).segments
-    except SpanseekError:
-        return
-    if folder.name not in {segment.info.name for segment in live}:
-        shutil.rmtree(folder, ignore_errors=True)
+        if name not in {segment.info.name for segment in live}:
+            store.segments.remove(held.collection_id, name)

@@ -22,7 +22,6 @@ from indexer.indexing.matching import publish_matched
 from indexer.indexing.new_segment import new_segment
 from indexer.patience import Busy
 from indexer.representations.registry import representations
-from indexer.segments.folders import settle
 from indexer.segments.writer import SegmentWriter
 from indexer.sources import BadRecord, Record
 from indexer.sources.documents import content_hash
@@ -241,7 +240,7 @@ class IndexJob:
 
     def _publish(self, writer: SegmentWriter, held: Lease) -> None:
         info = writer.finish()
-        info = replace(info, name=settle(writer.folder).name)
+        info = replace(info, name=self._store.segments.settle(writer.folder))
         self.report.generation = publish_matched(self._store, held, info, writer.rows)
         self.report.bytes_on_disk += info.bytes
         for row in writer.rows:

@@ -15,7 +15,6 @@ from indexer.indexing.matching import publish_matched
 from indexer.indexing.new_segment import new_segment
 from indexer.reading.stored_documents import stored_document
 from indexer.segments.columns import canonical
-from indexer.segments.folders import settle
 from indexer.segments.manifest import damages
 from indexer.segments.merge import Relabelled, Source, merge
 from indexer.sources.documents import content_hash
@@ -33,7 +32,7 @@ def relabel(store: Store, held: Lease, snapshot: Snapshot, metadata: Mapping[str
     relabelled = {id: _relabelled(each, metadata[id]) for id, each in located.items()}
     with new_segment(store, held) as folder:
         info, rows = merge(folder, snapshot.recipe, _sources(list(located.values())), relabelled=relabelled)
-        info = replace(info, name=settle(folder).name)
+        info = replace(info, name=store.segments.settle(folder))
         return publish_matched(store, held, info, rows)
 
 

@@ -1,10 +1,9 @@
 """Statistics of a collection: its size, its live share, and the space that merging would reclaim."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from indexer.engine.snapshot import SegmentView
-from indexer.segments.opened import open_segment
+from indexer.segments.reader import Segment
 from indexer.store import Store
 from indexer.types import LiveSegment
 
@@ -42,8 +41,8 @@ class CollectionStats:
 def collection_stats(store: Store, name: str) -> CollectionStats:
     """The statistics of a collection; only segments with tombstones are opened. Raises ``CollectionNotFound``."""
     collection, generation = store.catalog.collection(name), store.catalog.live_generation(name)
-    folder, retired = store.folder(collection), store.catalog.retired_segments(collection.id)
-    segments = tuple(_segment_stats(folder, segment) for segment in generation.segments)
+    retired = store.catalog.retired_segments(collection.id)
+    segments = tuple(_segment_stats(store, collection.id, segment) for segment in generation.segments)
     live, units = sum(one.bytes_live for one in segments), sum(one.units for one in segments)
     return CollectionStats(
         collection=name,
@@ -60,9 +59,10 @@ def collection_stats(store: Store, name: str) -> CollectionStats:
     )
 
 
-def _segment_stats(folder: Path, live: LiveSegment) -> SegmentStats:
-    info = live.info
-    parts, units = _live_parts_and_units(folder, live) if len(live.tombstones) else (info.parts, info.units)
+def _segment_stats(store: Store, collection_id: str, live: LiveSegment) -> SegmentStats:
+    info, parts, units = live.info, live.info.parts, live.info.units
+    if len(live.tombstones):
+        parts, units = _live_parts_and_units(store.segments.open(collection_id, info), live)
     # A segment without units counts by its documents.
     share = units / info.units if info.units else live.live_documents / max(info.documents, 1)
     of_the_living = round(info.bytes * share)
@@ -71,8 +71,7 @@ def _segment_stats(folder: Path, live: LiveSegment) -> SegmentStats:
     )
 
 
-def _live_parts_and_units(folder: Path, live: LiveSegment) -> tuple[int, int]:
-    segment = open_segment(folder / live.info.name, live.info.manifest_sha256)
+def _live_parts_and_units(segment: Segment, live: LiveSegment) -> tuple[int, int]:
     view = SegmentView(segment, live.tombstones)
     parts = view.live_documents[segment.part_document]
     return int(parts.sum()), int(view.part_sizes[parts].sum())

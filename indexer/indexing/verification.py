@@ -7,8 +7,6 @@ import numpy as np
 
 from indexer.catalog.collections import live_document_ids
 from indexer.indexing.deletion import left_behind
-from indexer.segments.manifest import damages
-from indexer.segments.opened import open_segment
 from indexer.store import Store
 from indexer.types import Collection, LiveSegment
 from models.errors import SpanseekError
@@ -35,8 +33,8 @@ def verify_store(store: Store, collection: str | None = None) -> Verified:
             damages.append(f"{each.name}: {error}")
     if collection is None:
         damages += [
-            f"{folder} belongs to no collection: the next job removes it if a crash left it."
-            for folder in left_behind(store)
+            f"{store.folder_of(id)} belongs to no collection: the next job removes it if a crash left it."
+            for id in left_behind(store)
         ]
     return Verified(len(named) + len(unreadable), sum(each.segments for each in named), tuple(damages))
 
@@ -54,13 +52,13 @@ def verify_collection(store: Store, collection: Collection) -> list[str]:
 
 
 def _verify(store: Store, collection: Collection, live: LiveSegment) -> list[str]:
-    damaged_files = list(damages(store.folder(collection) / live.info.name, live.info.manifest_sha256))
+    damaged_files = list(store.segments.damages(collection.id, live.info))
     return damaged_files or list(_differences(store, collection, live))
 
 
 def _differences(store: Store, collection: Collection, live: LiveSegment) -> Iterator[str]:
     """Compare the ids of a segment in the catalog with the ids of its live documents."""
-    segment = open_segment(store.folder(collection) / live.info.name, live.info.manifest_sha256)
+    segment = store.segments.open(collection.id, live.info)
     ids = np.array(segment.document_table.column("id").to_pylist(), object)
     held = set(np.delete(ids, live.tombstones))
     name = live.info.name

@@ -15,6 +15,11 @@ def new_folder(collection: Path) -> Path:
     return collection / f"{_TEMPORARY}{time.time_ns():016x}-{secrets.token_hex(4)}"
 
 
+def is_temporary(name: str) -> bool:
+    """True for the name of a folder that is being written, or was left behind."""
+    return name.startswith(_TEMPORARY)
+
+
 def final_name(folder: Path) -> Path:
     """The name that a segment's folder has once it is whole."""
     return folder.with_name(folder.name.removeprefix(_TEMPORARY))

@@ -6,6 +6,7 @@ change on disk.
 """
 
 import logging
+import math
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,10 +31,11 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Quarantined:
-    """The damage of a segment, and its files when it was found."""
+    """The damage of a segment, its files when it was found, and when it is looked for again in any case."""
 
     error: SegmentCorrupt
     stamp: _Stamp
+    until: float
 
 
 # Weak: a retired segment is unmapped, and its space on the disk free, when the last snapshot lets go of it.
@@ -60,8 +62,25 @@ def open_segment(folder: Path, manifest_sha256: str) -> Segment:
 
 def is_quarantined(key: SegmentKey) -> bool:
     """True if a segment is in quarantine; it is released when its files have changed."""
+    return damage_of(key) is not None
+
+
+def damage_of(key: SegmentKey) -> SegmentCorrupt | None:
+    """The error of a segment in quarantine."""
     with _opening:
-        return _quarantined(key) is not None
+        return _quarantined(key)
+
+
+def is_open(key: SegmentKey) -> bool:
+    """True if this process has a segment open."""
+    return key in _opened
+
+
+def forget_segment(key: SegmentKey) -> None:
+    """Open a segment anew for the next caller, because its files are about to be replaced by whole ones."""
+    with _opening:
+        _quarantine.pop(key, None)
+        _opened.pop(key, None)
 
 
 def quarantined_in(folder: Path) -> tuple[str, ...]:
@@ -77,7 +96,7 @@ def is_readable(segment: Segment) -> bool:
     Reading a mapped file beyond its end would kill the process.
     """
     if error := segment.wrong_size():
-        _isolate(segment.key, error)
+        isolate(segment.key, error)
     return not is_quarantined(segment.key)
 
 
@@ -86,25 +105,26 @@ def verify(segment: Segment) -> None:
     try:
         verify_files(segment.folder, segment.manifest, large=True)
     except SegmentCorrupt as error:
-        _isolate(segment.key, error)
+        isolate(segment.key, error)
 
 
 def _open(key: SegmentKey) -> Segment:
     try:
         return Segment(*key)
     except SegmentCorrupt as error:
-        _isolate(key, error)
+        isolate(key, error)
         raise
 
 
-def _isolate(key: SegmentKey, error: SegmentCorrupt) -> None:
+def isolate(key: SegmentKey, error: SegmentCorrupt, for_s: float = math.inf) -> None:
+    """Put a segment into quarantine, until its files change or the time is over."""
     _log.error("segment left out of searches: %s", error)
-    _quarantine[key] = _Quarantined(error, _stamp(key.folder))
+    _quarantine[key] = _Quarantined(error, _stamp(key.folder), time.monotonic() + for_s)
 
 
 def _quarantined(key: SegmentKey) -> SegmentCorrupt | None:
     entry = _quarantine.get(key)
-    if entry and entry.stamp != _stamp(key.folder):
+    if entry and (entry.stamp != _stamp(key.folder) or time.monotonic() >= entry.until):
         del _quarantine[key]
         _opened.pop(key, None)  # it maps the files as they were
         return None

@@ -15,6 +15,7 @@ import zstandard
 
 import indexer.catalog.publish
 import indexer.indexing.maintenance
+import indexer.segments.local
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
 from indexer.errors import PurgeIncomplete, SegmentCorrupt
@@ -198,7 +199,7 @@ def test_a_purge_that_left_something_says_so(workspace: Workspace, monkeypatch: 
     def denied(path: Path) -> None:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr("indexer.indexing.maintenance.shutil.rmtree", denied)
+    monkeypatch.setattr("indexer.segments.local.shutil.rmtree", denied)
     with lease(workspace.catalog, "c") as held, pytest.raises(PurgeIncomplete, match="still there") as caught:
         purge(workspace.store, held)
     assert caught.value.hint
@@ -255,7 +256,7 @@ STAGES: dict[str, Callable[[pytest.MonkeyPatch, int], None]] = {
     "at the end of publish": _patch(indexer.catalog.publish, "_set_generation", done=True),
     "after publish": _patch(indexer.indexing.maintenance, "publish", done=True),
     "in the sweep": _patch(indexer.indexing.maintenance, "forget_old", done=True),
-    "between two folders": _patch(indexer.indexing.maintenance.shutil, "rmtree", done=True),
+    "between two folders": _patch(indexer.segments.local.shutil, "rmtree", done=True),
 }
 
 

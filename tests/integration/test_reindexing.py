@@ -25,6 +25,7 @@ from indexer.errors import CollectionNotFound, RecipeMismatch
 from indexer.indexing.pipeline import IndexJob, JobHooks
 from indexer.indexing.verification import verify_collection
 from indexer.phrases import PhraseDraft
+from indexer.segments.local import LocalSegments
 from indexer.tuning import CalibrationDraft
 from models.encoders.hashing import HashingEncoder
 from models.ops.span_score import COSINE
@@ -182,15 +183,19 @@ def test_what_is_written_meanwhile_is_neither_lost_nor_doubled(workspace: Worksp
     assert upgraded.texts() == expected(late, changed, without="c")
 
 
-@pytest.mark.parametrize("step", ["_link", "_encode", "_catch_up"])
-def test_an_interrupted_job_goes_on(workspace: Workspace, step: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("owner", "step"), [(LocalSegments, "adopt"), (Reindexing, "_encode"), (Reindexing, "_catch_up")]
+)
+def test_an_interrupted_job_goes_on(
+    workspace: Workspace, owner: type, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     upgraded = Upgraded(workspace)
 
     def die(*_: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(Reindexing, step, die)
+        patched.setattr(owner, step, die)
         with pytest.raises(KeyboardInterrupt):
             upgraded.reindex()
     assert workspace.search("my parcel")[0].text == "my parcel"  # by the previous encoder

@@ -13,7 +13,7 @@ from sqlalchemy import text
 
 import indexer.archives.create
 from app.collections.snapshots import SnapshotService
-from indexer.archives import create, restore
+from indexer.archives import create
 from indexer.archives.archive import check_archive
 from indexer.archives.create import PINS, create_archive
 from indexer.archives.restore import RESTORING, restore_archive
@@ -34,6 +34,7 @@ from indexer.indexing.maintenance import optimize, purge
 from indexer.indexing.verification import verify_collection
 from indexer.phrases import PhraseDraft
 from indexer.reading.stored_documents import StoredDocuments
+from indexer.segments.local import LocalCollections
 from indexer.store import Store
 from indexer.tuning import CalibrationDraft
 from models.types import Document, Part
@@ -167,11 +168,11 @@ def test_a_failure_at_the_end_restores_nothing(
 ) -> None:
     create_archive(workspace.store, "c", tmp_path / "c.tar")
 
-    def fail(segments: Path, final: Path) -> None:
+    def fail(collections: LocalCollections, segments: Path, final: Path) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("indexer.archives.restore._move", fail)
+        patched.setattr("indexer.segments.local.LocalCollections._move", fail)
         with pytest.raises(KeyboardInterrupt):
             restore_archive(target, tmp_path / "c.tar")
     assert target.catalog.collections() == ()
@@ -322,20 +323,20 @@ def test_a_restore_that_is_killed_after_the_move_is_swept(
 ) -> None:
     path = tmp_path / "c.tar"
     create_archive(workspace.store, "c", path)
-    store, move = workspace.store, restore._move
+    store, move = workspace.store, LocalCollections._move
 
-    def killed(segments: Path, final: Path) -> None:
-        move(segments, final)
+    def killed(collections: LocalCollections, segments: Path, final: Path) -> None:
+        move(collections, segments, final)
         assert left_behind(store) == [], "it is being restored"
         raise Killed
 
-    monkeypatch.setattr(restore, "_move", killed)
+    monkeypatch.setattr(LocalCollections, "_move", killed)
     with pytest.raises(Killed):
         restore_archive(store, path, "half")
     (half,) = left_behind(store)
     monkeypatch.undo()
     workspace.index([document("d", "The next job.")])
-    assert not half.exists()
+    assert not store.folder_of(half).exists()
     assert left_behind(store) == []
     restored = restore_archive(store, path, "whole")
     assert {file.is_dir() for file in store.folder_of(restored.id).iterdir()} == {True}, "no marker"
