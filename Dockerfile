@@ -32,13 +32,13 @@ FROM sources AS build-serving
 ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
 RUN python -m venv /opt/spanseek \
     && pip install -c constraints.txt torch ${TORCH_INDEX:+--index-url "${TORCH_INDEX}"} \
-    && pip install -c constraints.txt ./client ".[cpu,files,oidc,postgres,telemetry]"
+    && pip install -c constraints.txt ./client ".[cluster,cpu,files,oidc,postgres,telemetry]"
 
 FROM sources AS build-indexing
 ARG TORCH_INDEX_GPU=
 RUN python -m venv /opt/spanseek \
     && pip install -c constraints.txt torch ${TORCH_INDEX_GPU:+--index-url "${TORCH_INDEX_GPU}"} \
-    && pip install -c constraints.txt ./client ".[files,gpu,oidc,postgres,telemetry]"
+    && pip install -c constraints.txt ./client ".[cluster,files,gpu,oidc,postgres,telemetry]"
 
 FROM base AS runtime
 ENV SPANSEEK_DATA_DIR=/data \

@@ -15,6 +15,8 @@ from indexer.engine.executor import Executor, ExecutorOptions
 from indexer.engine.executor import make_executor as executor_named
 from indexer.errors import CatalogNotInitialised
 from indexer.patience import Busy, Patience
+from indexer.segments.local import LocalSegments
+from indexer.segments.storage import Segments
 from indexer.store import Store
 from models.encoders.registry import load_span_score
 
@@ -70,6 +72,7 @@ def open_store(
 
     ``executor`` and ``patience``, that of a writer with others, replace those that the settings name.
     """
+    segments = make_segments(settings)
     patience = patience or partial(Patience, settings.lease_wait_s)
     catalog = Catalog(settings.catalog_url, data_dir=settings.data_dir, patience=patience)
     return Store(
@@ -79,9 +82,21 @@ def open_store(
         candidates_from=settings.candidates_from,
         withdrawn_s=settings.withdrawn_days * 86_400,
         open_segments=settings.open_segments,
+        segments=segments,
         span_scores=partial(load_span_score, settings.encoder_options),
         executor=lambda: executor or make_executor(settings),
     )
+
+
+def make_segments(settings: Settings) -> Segments:
+    """Where the settings keep segments: the data folder, or a bucket. Raises ``SegmentsUnavailable``."""
+    if not settings.segments_url:
+        return LocalSegments(settings.data_dir / "collections")
+    from indexer.segments.bucket.objects import open_bucket
+    from indexer.segments.bucket.segments import BucketSegments
+
+    bucket = open_bucket(settings.segments_url)
+    return BucketSegments(bucket, settings.cache_folder, round(settings.segments_cache_gb * 2**30))
 
 
 def make_executor(settings: Settings) -> Executor:

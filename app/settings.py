@@ -30,6 +30,22 @@ class Settings(BaseSettings):
     database_url: str = Field(
         "", description="The catalog's database: empty for SQLite in the data folder, or postgresql://..."
     )
+    segments_url: str = Field(
+        "",
+        description="Where published segments lie: empty for the data folder, or a bucket that several machines share, "
+        "such as s3://BUCKET/PREFIX or file:///mnt/segments. It needs the extra cluster.",
+    )
+    segments_cache: Path | None = Field(
+        None,
+        description="Folder on a disk of this machine for segments of SPANSEEK_SEGMENTS_URL; by default segment-cache "
+        "in the data folder.",
+    )
+    segments_cache_gb: float = Field(
+        100.0,
+        gt=0,
+        description="Size of that folder, in GiB. Segments used least recently are removed from it, but none that is "
+        "open.",
+    )
     encoder: str = Field("slice", description="Encoder of new collections: slice, slice128, untrained or hashing.")
     backbone: str = Field(DEFAULT, description="Backbone: package:NAME, hub:OWNER/NAME, or a local folder.")
     trusted_backbones: str = Field(
@@ -202,6 +218,11 @@ class Settings(BaseSettings):
     def catalog_url(self) -> str:
         """The database: the one that is set, or SQLite in the data folder."""
         return self.database_url or f"sqlite:///{self.data_dir / CATALOG_FILE}"
+
+    @property
+    def cache_folder(self) -> Path:
+        """The folder of segments that come from a bucket."""
+        return self.segments_cache or self.data_dir / "segment-cache"
 
     @property
     def encoder_options(self) -> EncoderOptions:

@@ -22,6 +22,7 @@ from indexer.errors import (
     CollectionNotFound,
     LeaseLost,
     ResourcesExhausted,
+    SegmentsUnavailable,
     StorageFull,
     TextNotStored,
 )
@@ -51,6 +52,7 @@ _PASSING: Final = (
     CollectionBusy,
     LeaseLost,
     ResourcesExhausted,
+    SegmentsUnavailable,
     StorageFull,
     BackboneMissing,
     BackboneMismatch,

@@ -1,0 +1,133 @@
+"""Buckets for tests: in memory, in a folder, and an S3 server that fails as it is told."""
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+from moto.server import create_backend_app
+from werkzeug.serving import make_server
+
+from indexer.segments.bucket.objects import open_bucket
+from indexer.segments.bucket.segments import BucketSegments
+
+# What the server does to a request instead of answering well; None answers well.
+Fault = Callable[["Request"], "Answer | None"]
+Answer = tuple[str, list[tuple[str, str]], Iterable[bytes]]
+
+
+class Request:
+    """A request to the server, and the good answer to it, if it is asked for."""
+
+    def __init__(self, environ: dict[str, Any], application: Any) -> None:
+        self.method, self.path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
+        self._environ, self._application = environ, application
+
+    def answer(self) -> tuple[str, list[tuple[str, str]], bytes]:
+        """Status, headers and body."""
+        started: list[Any] = []
+        chunks = self._application(self._environ, lambda status, headers, info=None: started.extend((status, headers)))
+        return started[0], started[1], b"".join(chunks)
+
+
+class FaultyServer:
+    """moto's S3 server behind a gate. ``fault`` sees every request first; ``requests`` are those it saw."""
+
+    def __init__(self) -> None:
+        self._moto = create_backend_app("s3")
+        self._server = make_server("127.0.0.1", 0, self, threaded=True)
+        self.fault: Fault = lambda request: None
+        self.requests: list[tuple[str, str]] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.port}"
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        request = Request(environ, self._moto)
+        self.requests.append((request.method, request.path))
+        status, headers, body = self.fault(request) or well(request)
+        start_response(status, headers)
+        return body
+
+    @contextmanager
+    def running(self) -> Iterator["FaultyServer"]:
+        thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield self
+        finally:
+            self._server.shutdown()
+            thread.join()
+            self._server.server_close()
+
+    @contextmanager
+    def failing(self, fault: Fault) -> Iterator[None]:
+        """Fail like this while the block runs."""
+        before, self.fault = self.fault, fault
+        try:
+            yield
+        finally:
+            self.fault = before
+
+
+def well(request: Request) -> Answer:
+    """The answer of a server that works."""
+    status, headers, body = request.answer()
+    return status, headers, [body]
+
+
+def broken(request: Request) -> Answer:
+    """500."""
+    return "500 Internal Server Error", [("Content-Type", "text/plain"), ("Content-Length", "0")], []
+
+
+def cut(request: Request) -> Answer:
+    """The first half of the body, and the end of the connection."""
+    status, headers, body = request.answer()
+
+    def half() -> Iterator[bytes]:
+        yield body[: len(body) // 2]
+        raise ConnectionAbortedError
+
+    return status, headers, half()
+
+
+def flipped(request: Request) -> Answer:
+    """The body with one bit that is another."""
+    status, headers, body = request.answer()
+    changed = bytearray(body)
+    changed[len(changed) // 2] ^= 1
+    return status, headers, [bytes(changed)]
+
+
+@contextmanager
+def serving() -> Iterator[FaultyServer]:
+    """A server with one bucket, ``bucket``, which the environment names to clients."""
+    server = FaultyServer()
+    named = {
+        "AWS_ENDPOINT_URL": server.url,
+        "AWS_ACCESS_KEY_ID": "key",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+        "AWS_REGION": "us-east-1",
+    }
+    before = {name: os.environ.get(name) for name in named}
+    os.environ.update(named)
+    try:
+        with server.running():
+            httpx.put(f"{server.url}/bucket").raise_for_status()
+            yield server
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def bucket_segments(url: str, folder: Path, limit: int = 2**30) -> BucketSegments:
+    """The segments of a bucket, with a cache in a folder."""
+    return BucketSegments(open_bucket(url), folder, limit)

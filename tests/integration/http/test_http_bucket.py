@@ -1,0 +1,45 @@
+"""A server whose segments lie in a bucket: moved there as the documentation says, and unreachable for a while."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from app.settings import Settings
+
+DOCUMENT = {"id": "new", "text": "Please cancel my subscription at once."}
+
+
+def test_a_bucket_that_goes_away_and_comes_back(settings: Settings, start, problem, tmp_path: Path) -> None:
+    mount, gone = tmp_path / "mount", tmp_path / "gone"
+    shutil.copytree(settings.data_dir / "collections", mount / "collections")
+    shared = settings.model_copy(update={"segments_url": f"file://{mount}", "segments_cache": tmp_path / "first"})
+    client = start(shared)
+    assert client.search(text="cancel my subscription", top_k=1)["hits"]
+    assert client.post("/collections/sample/documents", DOCUMENT).status_code == 200
+
+    mount.rename(gone)
+    other = start(shared.model_copy(update={"segments_cache": tmp_path / "second"}))
+    other.refused(503, "segments_unavailable", text="cancel my subscription")
+    refused = client.post("/collections/sample/documents", DOCUMENT | {"text": "Another text."})
+    problem(refused, 503, "segments_unavailable")
+    assert refused.headers["retry-after"] == "5"
+    assert "new" in {hit["document_id"] for hit in client.search(text="cancel my subscription")["hits"]}
+
+    shutil.rmtree(mount, ignore_errors=True)
+    gone.rename(mount)
+    assert "new" in {hit["document_id"] for hit in other.search(text="cancel my subscription")["hits"]}
+    assert other.post("/collections/sample/documents", DOCUMENT | {"text": "Another text."}).status_code == 200
+
+
+def test_a_url_that_names_no_bucket(settings: Settings, start, problem) -> None:
+    client = start(settings.model_copy(update={"segments_url": "nowhere://bucket"}))
+    refused = client.refused(503, "segments_unavailable", text="cancel")
+    assert "SPANSEEK_SEGMENTS_URL" in refused["detail"]
+
+
+@pytest.mark.parametrize("url", ["", "file:///tmp"])
+def test_the_cache_lies_in_the_data_folder_unless_it_is_named(settings: Settings, url: str) -> None:
+    made = settings.model_copy(update={"segments_url": url})
+    assert made.cache_folder == settings.data_dir / "segment-cache"
+    assert made.model_copy(update={"segments_cache": Path("/nvme")}).cache_folder == Path("/nvme")
