@@ -39,8 +39,8 @@ class BucketSegments:
     """
 
     elsewhere = (
-        "caches of other machines (SPANSEEK_SEGMENTS_CACHE) may hold them until their servers have looked at the "
-        "catalog, a minute at most, or start again"
+        "caches of other machines (SPANSEEK_SEGMENTS_CACHE), and fetches under way, may hold them until a server there "
+        "has looked at the catalog, five seconds at most, or starts again"
     )
 
     def __init__(self, bucket: Bucket, folder: Path, limit: int) -> None:
@@ -121,8 +121,9 @@ class BucketSegments:
         """Copy the objects within the bucket."""
         for name in names:
             self._bucket.copy(path_of(source, name), path_of(target, name), last=MANIFEST)
-        cached = [name for name in names if (self.root / source / name).exists()]
-        link_segments(cached, self.root / source, self.root / target)
+            cached = self.root / source / name
+            with self._cache.held(cached):
+                link_segments([name] if cached.exists() else [], cached.parent, self.root / target)
 
     def refresh(self, named: Callable[[], frozenset[SegmentPlace]]) -> None:
         """Remove from the cache what no collection names, and know no more of its damage."""
