@@ -35,6 +35,8 @@ def s3() -> Iterator[FaultyServer]:
         moment = timedelta(milliseconds=1)
         quick = {"max_retries": 2, "backoff": {"init_backoff": moment, "max_backoff": moment, "base": 2}}
         patched.setitem(objects._OF_NETWORK, "retry_config", objects._OF_NETWORK["retry_config"] | quick)
+        patient = {"connect_timeout": "60s", "read_timeout": "300s"}  # a busy machine is not a fault
+        patched.setitem(objects._OF_NETWORK, "client_options", objects._OF_NETWORK["client_options"] | patient)
         patched.setattr(objects, "_PAUSES_S", (0.0, 0.0))
         with serving() as server:
             yield server

@@ -84,8 +84,10 @@ class SegmentCache:
         shutil.rmtree(folder, ignore_errors=True)
 
     def sweep(self, named: Callable[[], frozenset[SegmentPlace]]) -> None:
-        """Remove what nobody holds and nobody names."""
+        """Remove what nobody holds and nobody names; what is open counts as used now."""
         self._release_closed()
+        for key in list(self._open):
+            _touch(key.folder)
         # Names are read after holds: what was written and published in between is held, or named.
         free = [folder for folder in self._folders() if self._is_free(folder)]
         names = named() if free else frozenset()
@@ -109,7 +111,6 @@ class SegmentCache:
     def _release_closed(self) -> None:
         with self._lock:
             for key in [key for key in self._open if not is_open(key)]:
-                _touch(key.folder)
                 self._holds.release(self._open.pop(key))
 
 
