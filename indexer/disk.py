@@ -1,11 +1,11 @@
-"""Recognise a full disk, a quota and other limits of the machine among the errors of the operating system."""
+"""Recognise a full or failing disk, a quota and other limits of the machine among errors of the operating system."""
 
 import errno
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from indexer.errors import CatalogReadOnly, ResourcesExhausted, StorageFull
+from indexer.errors import CatalogReadOnly, ResourcesExhausted, StorageFailed, StorageFull
 from models.errors import SpanseekError
 
 # A quota and a limit on file sizes are shortages of room, too.
@@ -16,7 +16,7 @@ _EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
 
 @contextmanager
 def full_disk_named() -> Iterator[None]:
-    """Raise shortages as errors with a hint: ``StorageFull``, ``CatalogReadOnly``, ``ResourcesExhausted``.
+    """Raise errors of the machine as ``StorageFull``, ``StorageFailed``, ``CatalogReadOnly``, ``ResourcesExhausted``.
 
     >>> with full_disk_named():
     ...     raise OSError(errno.ENOSPC, "No space left on device", "vectors.i8")
@@ -26,7 +26,7 @@ def full_disk_named() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        named = shortage(error)
+        named = shortage(error) or _failure(error)
         if named is None:
             raise
         raise named from error
@@ -44,7 +44,7 @@ def named_error(error: BaseException) -> SpanseekError | None:
         return storage_full("a temporary file", str(error))
     if isinstance(error, MemoryError):
         return _exhausted("memory")
-    return shortage(error) if isinstance(error, OSError) else None
+    return shortage(error) or _failure(error) if isinstance(error, OSError) else None
 
 
 def shortage(error: OSError) -> SpanseekError | None:
@@ -58,6 +58,17 @@ def shortage(error: OSError) -> SpanseekError | None:
     if error.errno in _EXHAUSTED:
         return _exhausted(reason)
     return storage_full(where, reason) if error.errno in _FULL else None
+
+
+def _failure(error: OSError) -> StorageFailed | None:
+    """The error for a disk that fails. Where a published file is read it is none of these: the file is damaged then."""
+    if error.errno != errno.EIO:
+        return None
+    return StorageFailed(
+        f"The disk failed at {error.filename or 'a file'}: {error.strerror}",
+        hint="Look at the machine's log, and mend or replace the disk; then do the same again. What was published is "
+        "kept, and `spanseek verify` says whether it is whole.",
+    )
 
 
 def _exhausted(what: str | None) -> ResourcesExhausted:

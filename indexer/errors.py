@@ -235,6 +235,12 @@ class StorageFull(SpanseekError):
     code = "storage_full"
 
 
+class StorageFailed(SpanseekError):
+    """A disk did not do what was asked of it: an error of input or output."""
+
+    code = "storage_failed"
+
+
 class SegmentCorrupt(SpanseekError):
     """A file of a segment is missing, or is not what its manifest says."""
 

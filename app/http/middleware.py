@@ -19,7 +19,7 @@ from app.http.proxies import path_of
 from app.http.request_ids import request_id_of
 from app.search.errors import DeadlineExceeded
 from indexer.disk import full_disk_named
-from indexer.errors import ResourcesExhausted, StorageFull
+from indexer.errors import ResourcesExhausted, StorageFailed, StorageFull
 
 # Nobody receives it: it is counted in the metrics, under the status that nginx uses.
 _CLIENT_CLOSED = 499
@@ -49,7 +49,7 @@ class BodyLimitMiddleware:
 
 
 class ServerErrorMiddleware:
-    """Answers shortages, of room (507) and of descriptors (503); logs any other unexpected exception, and answers 500.
+    """Answers shortages of room (507) and of descriptors, and failures of the disk (503); logs others, and answers 500.
 
     Details of that are in the log only.
     """
@@ -71,7 +71,7 @@ class ServerErrorMiddleware:
                 await self.app(scope, receive, send_and_note)
         except ClientDisconnect:
             await Response(status_code=_CLIENT_CLOSED)(scope, receive, send)
-        except (StorageFull, ResourcesExhausted) as error:
+        except (StorageFull, StorageFailed, ResourcesExhausted) as error:
             if begun:
                 raise
             _log.error("%s", error)

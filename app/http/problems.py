@@ -173,6 +173,7 @@ STATUS: dict[type[SpanseekError], HTTPStatus] = {
     indexer.CatalogNotInitialised: HTTPStatus.SERVICE_UNAVAILABLE,
     indexer.ResourcesExhausted: HTTPStatus.SERVICE_UNAVAILABLE,
     indexer.SegmentsUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+    indexer.StorageFailed: HTTPStatus.SERVICE_UNAVAILABLE,
     models.BackboneMissing: HTTPStatus.SERVICE_UNAVAILABLE,
     models.BackboneMismatch: HTTPStatus.SERVICE_UNAVAILABLE,
     models.DeviceUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,

@@ -17,6 +17,7 @@ from app.mining.tables import TABLES, TableName, table_of, write_table
 from app.requests import MinedFormat
 from app.search.answers import UsedThreshold
 from indexer.disk import full_disk_named
+from models.atomic import fsync, fsync_open, make_folder
 from models.interruption import checked
 
 # Unfinished tables: a task's folder forgets files of this name when the task ends.
@@ -64,7 +65,7 @@ def run_mining(
 
     ``progress`` gets the number of phrases that are done, that of all, and a new checkpoint.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     if start.generation != mining.generation or not _has_lines(folder, start):
         start = Checkpoint(mining.generation)
     total, done = len(mining.names), start
@@ -124,6 +125,7 @@ class _Lines:
             file = self._resources.enter_context(lines_of(folder, table).open("ab"))
             file.truncate(sizes.get(table, 0))
             self._files[table] = file
+        fsync(folder)
 
     def __enter__(self) -> "_Lines":
         return self
@@ -144,5 +146,5 @@ class _Lines:
         with full_disk_named():
             for file in self._files.values():
                 file.flush()
-                os.fsync(file.fileno())
+                fsync_open(file.fileno(), Path(file.name))
         return {table: file.seek(0, os.SEEK_END) for table, file in self._files.items()}

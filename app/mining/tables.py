@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from app.requests import MinedFormat
-from models.atomic import replacing
+from models.atomic import rename, replacing
 from models.errors import InvalidInput
 from models.interruption import checked
 
@@ -79,7 +79,7 @@ def table_of(folder: Path, table: TableName, format: MinedFormat) -> Path:
 def write_table(lines: Path, path: Path, table: TableName, format: MinedFormat) -> None:
     """Write a table to a new file, from lines of JSON; memory holds some thousand rows."""
     if format == "ndjson":
-        lines.replace(path)
+        rename(lines, path)
         return
     write: Callable[[Path, tuple[Column, ...], Iterator[Row]], None] = _WRITERS[format]
     with replacing(path) as partial, lines.open("rb") as file:

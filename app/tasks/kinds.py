@@ -23,6 +23,7 @@ from indexer.errors import (
     LeaseLost,
     ResourcesExhausted,
     SegmentsUnavailable,
+    StorageFailed,
     StorageFull,
     TextNotStored,
 )
@@ -53,6 +54,7 @@ _PASSING: Final = (
     LeaseLost,
     ResourcesExhausted,
     SegmentsUnavailable,
+    StorageFailed,
     StorageFull,
     BackboneMissing,
     BackboneMismatch,

@@ -5,7 +5,6 @@ before anything is promised. Memory holds one piece.
 """
 
 import json
-import os
 import shutil
 import zlib
 from collections.abc import Iterator, Mapping
@@ -14,8 +13,9 @@ from pathlib import Path
 from typing import BinaryIO, Final, Literal, TypeAlias
 
 from indexer.disk import full_disk_named
-from indexer.segments.seal import fsync
+from models.atomic import fsync, fsync_open, make_folder
 from models.errors import InvalidInput
+from models.failpoints import failpoint
 from models.types import JsonValue
 
 Format: TypeAlias = Literal["ndjson", "csv"]
@@ -42,12 +42,14 @@ class Spool:
 
     def remove(self) -> None:
         """Remove the folder."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        with failpoint("remove", self.folder):
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def remove_body(self) -> None:
         """Remove all but the results."""
         for path in self.folder.glob("body.*"):
-            path.unlink(missing_ok=True)
+            with failpoint("remove", path):
+                path.unlink(missing_ok=True)
 
     def read_results(self, size: int) -> Iterator[bytes]:
         """The first ``size`` bytes of the results."""
@@ -65,12 +67,12 @@ class BodyWriter:
         self.bytes = 0
         self.text_bytes = 0
         self._unpacker = _Unpacker() if packed else None
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         self._file: BinaryIO = path.open("wb")
 
     def write(self, piece: bytes) -> None:
         """Write a piece. Raises ``InvalidInput`` for gzip that is damaged, and ``StorageFull``."""
-        with full_disk_named():
+        with full_disk_named(), failpoint("write", Path(self._file.name)):
             self._file.write(piece)
         self.bytes += len(piece)
         self.text_bytes += len(piece) if self._unpacker is None else self._unpacker.count(piece)
@@ -81,9 +83,9 @@ class BodyWriter:
             self._unpacker.check_end()
         with full_disk_named():
             self._file.flush()
-            os.fsync(self._file.fileno())
+            fsync_open(self._file.fileno(), Path(self._file.name))
             self._file.close()
-        fsync(Path(self._file.name).parent)
+            fsync(Path(self._file.name).parent)
 
     def close(self) -> None:
         """Close the file; nothing is promised of it."""
@@ -124,18 +126,20 @@ class ResultWriter:
     """Appends results, from a checkpoint on: what was written after it by an interrupted task is dropped."""
 
     def __init__(self, spool: Spool, checkpoint: int) -> None:
-        spool.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(spool.folder)
         self._file = spool.results.open("ab")
         self._file.truncate(checkpoint)
+        fsync(spool.folder)
         self.bytes = checkpoint
 
     def append(self, results: Iterator[Mapping[str, JsonValue]]) -> None:
         """Append results, and bring them to the disk."""
         with full_disk_named():
-            for result in results:
-                self.bytes += self._file.write(json.dumps(result, ensure_ascii=False).encode() + b"\n")
-            self._file.flush()
-            os.fsync(self._file.fileno())
+            with failpoint("write", Path(self._file.name)):
+                for result in results:
+                    self.bytes += self._file.write(json.dumps(result, ensure_ascii=False).encode() + b"\n")
+                self._file.flush()
+            fsync_open(self._file.fileno(), Path(self._file.name))
 
     def close(self) -> None:
         """Close the file."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from indexer.catalog.webhooks import Secret
+from models.atomic import fsync, fsync_open
 from models.errors import SpanseekError
 
 KEY_FILE: Final = "webhooks.key"
@@ -84,8 +85,9 @@ def _write_once(path: Path, content: bytes) -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
             file.flush()
-            os.fsync(file.fileno())
+            fsync_open(file.fileno(), draft)
         with suppress(FileExistsError):
             path.hardlink_to(draft)
+        fsync(path.parent)
     finally:
         draft.unlink()

@@ -443,6 +443,12 @@ class SourceUnreadable(ApiError):
     code = "source_unreadable"
 
 
+class StorageFailed(ApiError):
+    """The disk failed: an error of input or output. Published data is kept; unpublished files are removed."""
+
+    code = "storage_failed"
+
+
 class StorageFull(ApiError):
     """There is no space to write: the disk, a quota or a limit on file sizes is exhausted. Published data
     is kept; unpublished files are removed.
@@ -608,6 +614,7 @@ BY_CODE: Final[dict[str, type[ApiError]]] = {
     "snapshot_invalid": SnapshotInvalid,
     "snapshot_not_found": SnapshotNotFound,
     "source_unreadable": SourceUnreadable,
+    "storage_failed": StorageFailed,
     "storage_full": StorageFull,
     "task_backlog_full": TaskBacklogFull,
     "task_not_found": TaskNotFound,

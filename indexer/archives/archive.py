@@ -20,7 +20,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 
 from indexer.errors import BackupFailed, SnapshotInvalid
 from indexer.segments.manifest import FileEntry
-from indexer.segments.seal import fsync
+from models.atomic import fsync, make_folder, rename
+from models.failpoints import failpoint
 
 FORMAT: Final = 1
 CATALOG: Final = "catalog.sqlite3"
@@ -93,7 +94,7 @@ class ArchiveInfo:
 def write_archive(path: Path, info: ArchiveInfo, sources: Mapping[str, Path], progress: OnBytes) -> None:
     """Write a snapshot, checking each file while it is copied. Raises ``BackupFailed`` for a damaged one."""
     part = path.with_name(path.name + ".part")
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     try:
         with tarfile.TarFile(part, "w", format=tarfile.PAX_FORMAT, copybufsize=_CHUNK) as tar:
             index = json.dumps({"format": FORMAT, **asdict(info)}, sort_keys=True).encode()
@@ -106,8 +107,7 @@ def write_archive(path: Path, info: ArchiveInfo, sources: Mapping[str, Path], pr
                 if hashed.sha256 != entry.sha256:
                     raise BackupFailed(f"{name} is damaged: its SHA-256 is not the manifest's.", hint=_DAMAGED)
         fsync(part)
-        part.rename(path)
-        fsync(path.parent)
+        rename(part, path)
     finally:
         part.unlink(missing_ok=True)
 
@@ -118,7 +118,8 @@ _DAMAGED: Final = "`spanseek verify` lists all damage; restore the file from a b
 def _add(tar: tarfile.TarFile, name: str, size: int, file: "IO[bytes] | _Hashed") -> None:
     member = tarfile.TarInfo(name)
     member.size, member.mode = size, 0o644
-    tar.addfile(member, cast("IO[bytes]", file))
+    with failpoint("write", Path(name)):
+        tar.addfile(member, cast("IO[bytes]", file))
 
 
 class _Meter:
@@ -181,7 +182,9 @@ def _read(path: Path, target: Callable[[str], Path | None], progress: OnBytes) -
             entry = left.pop(member.name, None)
             if entry is None or not _is_plain(member) or member.size != entry.bytes:
                 raise _invalid(path, f"its member {member.name[:200]!r} is not one that its index names")
-            if _copy(tar, member, target(member.name), meter) != entry.sha256:
+            with failpoint("write", Path(member.name)):
+                sha256 = _copy(tar, member, target(member.name), meter)
+            if sha256 != entry.sha256:
                 raise _invalid(path, f"its member {member.name!r} is damaged: its SHA-256 differs from the index")
     if left:
         raise _invalid(path, f"its member {min(left)!r} is missing")

@@ -18,6 +18,7 @@ from indexer.errors import BackupFailed, SegmentCorrupt
 from indexer.process_folders import process_folder
 from indexer.store import Store
 from indexer.types import SegmentInfo
+from models.atomic import fsync_tree, make_folder, rename
 from models.errors import InvalidInput
 
 CATALOG = "catalog.sqlite3"
@@ -47,7 +48,7 @@ def back_up(store: Store, folder: Path) -> Backup:
         raise InvalidInput(f"{folder} is not an empty folder.", hint="Name a new folder.", field="folder")
     part = folder.with_name(folder.name + ".part")
     shutil.rmtree(part, ignore_errors=True)
-    part.mkdir(parents=True)
+    make_folder(part)
     try:
         segments = _fill(store, part)
     except BaseException:
@@ -55,7 +56,8 @@ def back_up(store: Store, folder: Path) -> Backup:
         raise
     if folder.exists():
         folder.rmdir()
-    part.rename(folder)
+    fsync_tree(part)
+    rename(part, folder)
     collections = len({segment.parent for segment in segments})
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     return Backup(folder, collections, len(segments), size)

@@ -6,7 +6,6 @@ under a mark. A crash leaves files of a process that is gone, which the next res
 which the next job removes.
 """
 
-import shutil
 import uuid
 from collections.abc import Callable
 from contextlib import closing
@@ -25,10 +24,9 @@ from indexer.errors import SegmentCorrupt, SnapshotInvalid
 from indexer.indexing.deletion import sweep_deleted
 from indexer.process_folders import process_folder
 from indexer.segments.folders import final_name, new_folder
-from indexer.segments.seal import fsync
 from indexer.store import Store
 from indexer.types import Collection, Generation
-from models.atomic import replacing
+from models.atomic import fsync, fsync_tree, make_folder, rename
 from models.encoders.registry import is_configured
 
 RESTORING: Final = "restoring"
@@ -96,20 +94,16 @@ def _renamed(folder: Path, names: Names) -> Path:
     renamed = folder / "collection"
     renamed.mkdir()
     for old, new in names.segments.items():
-        segment = renamed / new
-        (folder / "segments" / old).rename(segment)
-        for file in segment.iterdir():
-            fsync(file)
-        fsync(segment)
-    fsync(renamed)
+        (folder / "segments" / old).rename(renamed / new)
+    fsync_tree(renamed)
     return renamed
 
 
 def _keep_whitenings(folder: Path, whitenings: Path) -> None:
-    """Copy matrices that the store does not have; they are named by their contents."""
+    """Move matrices to the store that it does not have; they are named by their contents."""
     for file in (folder / "whitenings").glob("*"):
         target = whitenings / file.name
         if not target.exists():
-            whitenings.mkdir(exist_ok=True)
-            with replacing(target) as partial:
-                shutil.copyfile(file, partial)
+            make_folder(whitenings)
+            fsync(file)
+            rename(file, target)

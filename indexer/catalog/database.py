@@ -21,6 +21,7 @@ from indexer.catalog.failures import translated, unavailable
 from indexer.catalog.urls import parsed
 from indexer.catalog.watched_paths import WatchedPath
 from indexer.errors import CatalogUnavailable
+from models.failpoints import failpoint
 
 Mode = Mapping[str, Any]
 
@@ -116,10 +117,12 @@ class Database:
             for path in self._watched_paths:
                 path.remember()
             connection.execution_options(**self._modes[mode])
-            with connection.begin():
+            with connection.begin() as transaction:
                 yield connection
                 if mode == "write":
                     self._check_paths()
+                    with failpoint("commit", Path(self.url.database or "")):
+                        transaction.commit()
 
     def _check_paths(self) -> None:
         for path in self._watched_paths:

@@ -14,6 +14,7 @@ from typing import Final
 from indexer.catalog.database import Database
 from indexer.disk import full_disk_named
 from indexer.errors import CatalogUnavailable, StorageFull
+from models.atomic import fsync
 
 ENDING: Final = "-erasing"
 # Before every try; a read of a server takes milliseconds.
@@ -71,6 +72,8 @@ def _try(database: Database, file: Path) -> bool:
 def _ask(file: Path) -> None:
     with full_disk_named():
         _request(file).write_bytes(secrets.token_bytes(8))
+        fsync(_request(file))
+        fsync(file.parent)
 
 
 def _asked(file: Path) -> bytes | None:

@@ -14,7 +14,7 @@ from indexer.catalog.erasing import erase_deleted, finish_erasing
 from indexer.catalog.leases import Lease
 from indexer.catalog.publish import Kept, change_details, forget_old, publish, retire
 from indexer.engine.snapshot import SegmentView
-from indexer.errors import PurgeIncomplete, SegmentCorrupt, SegmentsUnavailable, StorageFull
+from indexer.errors import PurgeIncomplete, SegmentCorrupt, SegmentsUnavailable, StorageFailed, StorageFull
 from indexer.indexing.deletion import sweep_deleted
 from indexer.indexing.merge_policy import Choice, due, everything, with_dead
 from indexer.indexing.new_segment import new_segment
@@ -117,15 +117,15 @@ def add_borders(store: Store, held: Lease, stop: Callable[[], bool] = lambda: Fa
 def tidy(store: Store, held: Lease, stop: Callable[[], bool] = lambda: False, *, windows: bool = True) -> Kept | None:
     """Merge what is due, and sweep, as every writer does when its work is done; without ``windows`` in the midst of it.
 
-    Returns what the catalog names then. A damaged segment stays as it is. A full disk, or a bucket that does not
-    answer, leaves the work to the next writer, as an interruption does; then this returns None. All but the last are
-    logged: the writer's work is done.
+    Returns what the catalog names then. A damaged segment stays as it is. A disk that is full or fails, or a bucket
+    that does not answer, leaves the work to the next writer, as an interruption does; then this returns None. All but
+    the last are logged: the writer's work is done.
     """
     try:
         with until_interrupted():  # what its writer published is not to seem interrupted
             _merge_due(store, held, stop, windows=windows)
         return sweep(store, held)
-    except (StorageFull, SegmentsUnavailable) as error:
+    except (StorageFull, StorageFailed, SegmentsUnavailable) as error:
         _log.warning("maintenance of %s is left to the next writer: %s", held.collection, error)
         return None
 

@@ -29,6 +29,7 @@ from indexer.store import Store
 from indexer.types import Collection, Recipe
 from indexer.words.recipe import DETAILS, has_words
 from indexer.words.recipe import NAME as WORDS
+from models.atomic import make_folder
 from models.encoders.base import Encoder
 from models.encoders.passes import ForwardPass, Maker, UnitPass
 from models.types import Document, JsonValue
@@ -139,7 +140,7 @@ class IndexJob:
         """Index all records. When ``hooks.stop`` returns True, publish the records read so far and return."""
         self._started = self._published = self._clock()
         with lease(self._store.catalog, self._collection.name, again=self._hooks.busy) as held:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self._folder)
             sweep(self._store, held)
             documents = self._split(self._changed(self._read(records)))
             pools = encode(self._encoder, documents, self._encoder.batch_tokens, self._forward, clock=self._clock)

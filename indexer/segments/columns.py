@@ -10,6 +10,7 @@ from jaxtyping import Bool
 
 from indexer.disk import full_disk_named
 from indexer.segments.layout import METADATA_PREFIX
+from models.failpoints import failpoint
 from models.mapping import mapped_bytes
 from models.types import JsonValue, Metadata
 
@@ -29,7 +30,11 @@ def canonical(value: JsonValue) -> str:
 def write_table(path: Path, columns: Mapping[str, pa.Array]) -> None:
     """Write columns of one length, in their order."""
     table = pa.table(dict(columns))
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+    with (
+        failpoint("write", path),
+        pa.OSFile(str(path), "wb") as sink,
+        pa.ipc.new_file(sink, table.schema) as writer,
+    ):
         writer.write_table(table)
 
 

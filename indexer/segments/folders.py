@@ -4,7 +4,7 @@ import secrets
 import time
 from pathlib import Path
 
-from indexer.segments.seal import fsync
+from models.atomic import rename
 
 _TEMPORARY = "tmp-"
 
@@ -28,6 +28,5 @@ def final_name(folder: Path) -> Path:
 def settle(folder: Path) -> Path:
     """Give a segment that is whole its final name, for good."""
     final = final_name(folder)
-    folder.rename(final)
-    fsync(final.parent)
+    rename(folder, final)
     return final

@@ -14,9 +14,10 @@ from indexer.segments.folders import settle
 from indexer.segments.manifest import damages
 from indexer.segments.opened import open_segment
 from indexer.segments.reader import Segment
-from indexer.segments.seal import fsync
 from indexer.segments.storage import CollectionFolders
 from indexer.types import SegmentInfo, SegmentPlace
+from models.atomic import fsync, fsync_tree, make_folder, rename
+from models.failpoints import failpoint
 
 _MARKER: Final = "DELETED"
 
@@ -64,7 +65,8 @@ class LocalSegments:
         """Remove its folder; where that fails, the next sweep tries again."""
         folder = self.root / collection_id / name
         try:
-            shutil.rmtree(folder)
+            with failpoint("remove", folder):
+                shutil.rmtree(folder)
         except OSError as error:
             _log.warning("%s is no longer needed and could not be removed: %s", folder, error)
 
@@ -85,7 +87,9 @@ class LocalCollections:
     @contextmanager
     def placing(self, segments: Path, id: str, work: Path) -> Iterator[Callable[[], None]]:
         """Mark the folder, move it in the block's last step, and remove the mark."""
-        (segments / _MARKER).write_text(f"{work.parent.name}/{work.name}")
+        marker = segments / _MARKER
+        marker.write_text(f"{work.parent.name}/{work.name}")
+        fsync(marker)
         fsync(segments)
         yield lambda: self._move(segments, self._root / id)
         self.unmark(id)
@@ -93,8 +97,9 @@ class LocalCollections:
     def mark(self, id: str) -> None:
         """Write the marker."""
         folder = self._root / id
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         (folder / _MARKER).touch()
+        fsync(folder)
 
     def unmark(self, id: str) -> None:
         """Remove the marker."""
@@ -114,15 +119,16 @@ class LocalCollections:
         try:
             for path in folder.iterdir():
                 if path.name != _MARKER:
-                    shutil.rmtree(path) if path.is_dir() else path.unlink()
-            shutil.rmtree(folder)
+                    with failpoint("remove", path):
+                        shutil.rmtree(path) if path.is_dir() else path.unlink()
+            with failpoint("remove", folder):
+                shutil.rmtree(folder)
         except OSError as error:
             _log.warning("the files of a deleted collection were not removed: %s", error)
 
     def _move(self, segments: Path, final: Path) -> None:
-        final.parent.mkdir(exist_ok=True)
-        segments.rename(final)
-        fsync(final.parent)
+        make_folder(final.parent)
+        rename(segments, final)
 
     def _not_restored_now(self, folders: Iterator[Path]) -> list[str]:
         return [folder.name for folder in folders if not self._is_restored_now(folder)]
@@ -143,10 +149,12 @@ def require_whole(folder: Path, info: SegmentInfo) -> None:
 
 def link_segments(names: list[str], source: Path, target: Path) -> None:
     """Link the files of segments into another folder, in place of what is there."""
-    target.mkdir(parents=True, exist_ok=True)
+    make_folder(target)
     for name in names:
         shutil.rmtree(target / name, ignore_errors=True)
         shutil.copytree(source / name, target / name, copy_function=_link)
+        fsync_tree(target / name)
+    fsync(target)
 
 
 def _link(source: str, target: str) -> None:

@@ -13,6 +13,7 @@ from indexer.errors import SegmentCorrupt
 from indexer.representations.details import UNITS, of_units, with_units
 from indexer.segments.layout import FORMAT_VERSION, MANIFEST
 from indexer.types import Recipe
+from models.failpoints import failpoint
 from models.types import SpanBounds
 
 # Files of these kinds are large from this size on: arrays of bytes, texts and FAISS indexes. They are not parsed, or
@@ -74,7 +75,8 @@ def write_manifest(folder: Path, manifest: Manifest) -> str:
     del recipe["text"], recipe["details"]
     recipe |= {"representations": manifest.recipe.representations, **with_units(manifest.recipe)}
     body = json.dumps({"format": FORMAT_VERSION, "recipe": recipe, **fields, **rows}, indent=1, sort_keys=True).encode()
-    (folder / MANIFEST).write_bytes(body)
+    with failpoint("write", folder / MANIFEST):
+        (folder / MANIFEST).write_bytes(body)
     return hashlib.sha256(body).hexdigest()
 
 

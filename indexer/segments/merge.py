@@ -24,6 +24,7 @@ from indexer.segments.reader import Segment
 from indexer.segments.seal import Derive, RowCounts, seal
 from indexer.segments.text import TextWriter
 from indexer.types import DocumentRow, Recipe, SegmentInfo
+from models.failpoints import failpoint
 from models.interruption import checkpoint
 from models.text.borders import border_codes
 from models.types import CharSpans, Metadata
@@ -70,7 +71,8 @@ def merge(
     ``relabelled``, if given, has the metadata of every one of these documents, by id, instead of the sources' metadata.
     """
     folder.mkdir(parents=True)
-    _copy_units(folder, sources)
+    with failpoint("write", folder):
+        _copy_units(folder, sources)
     copied = {name: _copy_rows(folder, recipe, name, sources) for name in recipe.details}
     code_points = _copy_texts(folder, recipe, sources)
     part_units = _write_parts(folder, sources)

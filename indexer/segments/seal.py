@@ -1,6 +1,5 @@
 """The last step of writing a segment: everything is forced to the disk and named, with checksums, in the manifest."""
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from jaxtyping import Int
 from indexer.segments.layout import MANIFEST
 from indexer.segments.manifest import Manifest, describe, write_manifest
 from indexer.types import Recipe, SegmentInfo
+from models.atomic import fsync
 
 # Writes a file that follows from a segment's other files, given its folder and the first units of its parts.
 Derive: TypeAlias = Callable[[Path, Recipe, Int[np.ndarray, " parts_and_one"]], None]
@@ -39,12 +39,3 @@ def seal(folder: Path, recipe: Recipe, counts: RowCounts) -> SegmentInfo:
     fsync(folder)
     size = sum(path.stat().st_size for path in folder.iterdir())
     return SegmentInfo(folder.name, sha256, counts.documents, counts.parts, counts.units, size)
-
-
-def fsync(path: Path) -> None:
-    """Force a file, or the entries of a folder, to the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -22,6 +22,7 @@ from indexer.segments.seal import Derive, RowCounts, seal
 from indexer.segments.tables import DocumentEntry, PartRow, document_columns, part_columns
 from indexer.segments.text import TextWriter
 from indexer.types import DocumentRow, Recipe, SegmentInfo
+from models.failpoints import failpoint
 from models.ops.quantization import quantize
 from models.text.borders import border_codes
 from models.types import CharSpans, Document, Metadata
@@ -98,10 +99,11 @@ class SegmentWriter:
         """Quantise and append the vectors of the next units, and the rows of every representation of the recipe."""
         for name, of_name in (rows or {}).items():
             self._rows[name].append(of_name, first_unit=self._vectors)
-        for begin in range(0, len(vectors), _UNITS_AT_ONCE):
-            codes, scales = quantize(vectors[begin : begin + _UNITS_AT_ONCE])
-            self._files[layout.VECTORS].write(codes.tobytes())
-            self._files[layout.SCALES].write(scales.astype("<f4").tobytes())
+        with failpoint("write", self.folder / layout.VECTORS):
+            for begin in range(0, len(vectors), _UNITS_AT_ONCE):
+                codes, scales = quantize(vectors[begin : begin + _UNITS_AT_ONCE])
+                self._files[layout.VECTORS].write(codes.tobytes())
+                self._files[layout.SCALES].write(scales.astype("<f4").tobytes())
         self._vectors += len(vectors)
 
     def finish(self, more: Sequence[Derive] = ()) -> SegmentInfo:

@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 from indexer.errors import SegmentsUnavailable
 from indexer.segments.manifest import FileEntry
-from indexer.segments.seal import fsync
+from models.atomic import fsync
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore

@@ -18,7 +18,7 @@ from jaxtyping import Float32, Int32
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
-from models.atomic import replacing
+from models.atomic import make_folder, replacing
 from models.encoders.nuggets.base import NuggetEncoder, Nuggets, ReadWindow, even_windows
 from models.errors import BackboneMissing
 from models.ops.sampling import sample
@@ -67,7 +67,7 @@ class WhitenedNuggets:
 
     def save(self, folder: Path) -> None:
         """Store the matrix where :func:`load_whitened` finds it, synced before a catalog refers to it. Idempotent."""
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         path = _path(folder, _name(self._matrix))
         with replacing(path) as partial:
             partial.write_bytes(save({"matrix": self._matrix}))

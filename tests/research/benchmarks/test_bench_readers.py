@@ -13,7 +13,9 @@ pytest.importorskip("openpyxl")
 
 
 # The cheapest of every way; the command measures all.
-@pytest.mark.parametrize("name", ["far.xlsx", "repeated.ods", "blanks.odt", "entities.odt", "levels.docx", "tree.pdf", "levels.json"])
+@pytest.mark.parametrize(
+    "name", ["far.xlsx", "repeated.ods", "blanks.odt", "entities.odt", "levels.docx", "tree.pdf", "levels.json"]
+)
 @pytest.mark.slow
 def test_a_bomb_ends_within_its_bounds(name: str) -> None:
     (cost,) = detonated([name])
