@@ -1,4 +1,4 @@
-"""Copies that may hold the deleted documents of a collection: its snapshots, and copies in the making."""
+"""Copies that may hold the deleted documents of a collection: snapshots, copies in the making, and files of tasks."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,12 +8,15 @@ from indexer.archives.archive import read_info
 from indexer.archives.backup import PINS as BACKUP_PINS
 from indexer.archives.create import PINS as SNAPSHOT_PINS
 from indexer.archives.create import collection_of
+from indexer.catalog.tasks import Task, list_tasks
 from indexer.errors import SnapshotInvalid
 from indexer.process_folders import in_use, sweep
 from indexer.store import Store
 from indexer.types import Collection
 
 SNAPSHOTS: Final = "snapshots"
+_UNENDED: Final = ("queued", "running")
+_MOST_TASKS: Final = 10_000
 
 
 def older_copies(store: Store, collection: Collection) -> Iterator[str]:
@@ -27,6 +30,22 @@ def older_copies(store: Store, collection: Collection) -> Iterator[str]:
     older = [path.name for path in _snapshots(store, collection.name) if _is_older(path, collection.generation)]
     if older:
         yield f"snapshots from before ({', '.join(older)}) may hold them until they are deleted"
+    mined = [task.id for task in _tasks(store, collection, "mine") if _is_mined_before(task, collection.generation)]
+    if mined:
+        yield f"tables of minings from before ({', '.join(mined)}) may hold them for SPANSEEK_TASK_DAYS after their end"
+    uploads = [task.id for task in _tasks(store, collection, "upload") if task.status in _UNENDED]
+    if uploads:
+        yield f"uploads under way ({', '.join(uploads)}) may hold them until they end"
+
+
+def _tasks(store: Store, collection: Collection, kind: str) -> Iterator[Task]:
+    found = list_tasks(store.catalog, _MOST_TASKS, kinds=[kind])
+    return (task for task in found if task.target_id == collection.id)
+
+
+def _is_mined_before(task: Task, generation: int) -> bool:
+    """True if a mining may have tables of an earlier generation."""
+    return task.status in _UNENDED or (task.result is not None and task.result["generation"] < generation)
 
 
 def _snapshots(store: Store, name: str) -> list[Path]:
