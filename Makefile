@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 TORCH_INDEX ?=
 STAMP := $(VENV)/.installed
 
-.PHONY: setup run test test-all conformance faults sbom audit generators typescript lint docs bench clean
+.PHONY: setup run test test-all conformance faults soak sbom audit generators typescript lint docs bench clean
 
 setup: $(STAMP)
 
@@ -55,6 +55,12 @@ conformance: setup
 FAULT_ROUNDS ?= 1
 faults: setup
 	FAULT_ROUNDS=$(FAULT_ROUNDS) OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m '' tests/faults
+
+# Ten times the load that a server bears, then mixed load, for so many seconds each.
+SECONDS ?= 300
+soak: setup
+	$(BIN)/python -m tests.faults.soak overload --seconds $(SECONDS)
+	$(BIN)/python -m tests.faults.soak soak --seconds $(SECONDS)
 
 # A bill of materials of what is installed (CycloneDX, sbom.json), and known vulnerabilities of what constraints.txt pins,
 # which asks a database on the network. Their tools live apart from the product.

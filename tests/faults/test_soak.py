@@ -1,0 +1,15 @@
+"""The short form of the load tests."""
+
+import pytest
+
+from tests.faults import soak
+
+
+@pytest.mark.slow
+def test_overload_is_refused_and_what_is_admitted_is_quick() -> None:
+    assert soak.overload(10)["statuses"][429]
+
+
+@pytest.mark.slow
+def test_nothing_grows() -> None:
+    assert set(soak.soak(20)["done"]) == {"search", "write", "delete", "upload", "job"}
