@@ -45,7 +45,7 @@ ERRORS: list[tuple[BaseException, str]] = [
     (_full(), "storage_full"),
     (OSError(errno.EMFILE, "Too many open files"), "resources_exhausted"),
     (MemoryError(), "resources_exhausted"),
-    (OSError(errno.EIO, "Input/output error"), "internal_error"),
+    (OSError(errno.EIO, "Input/output error"), "storage_failed"),
     (KeyError("a text"), "internal_error"),
     (Panic("a text"), "internal_error"),
     (SegmentCorrupt("A segment is damaged."), "segment_corrupt"),
