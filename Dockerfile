@@ -28,11 +28,13 @@ COPY app ./app
 COPY migrations ./migrations
 
 FROM sources AS build-serving
+# Further extras, such as `ray` for the nodes of a cluster.
+ARG EXTRAS=
 # An index of CPU-only torch builds; empty means the default index, whose builds bring CUDA along.
 ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
 RUN python -m venv /opt/spanseek \
     && pip install -c constraints.txt torch ${TORCH_INDEX:+--index-url "${TORCH_INDEX}"} \
-    && pip install -c constraints.txt ./client ".[cluster,cpu,files,oidc,postgres,telemetry]"
+    && pip install -c constraints.txt ./client ".[cluster,cpu,files,oidc,postgres,telemetry${EXTRAS:+,${EXTRAS}}]"
 
 FROM sources AS build-indexing
 ARG TORCH_INDEX_GPU=

@@ -16,7 +16,7 @@ $(STAMP): pyproject.toml client/pyproject.toml research/pyproject.toml constrain
 	$(BIN)/pip install -qq --upgrade pip
 	$(BIN)/pip install -qq -c constraints.txt torch $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX))
 	$(BIN)/pip install -qq -c constraints.txt -e 'client[haystack,langchain,llama-index,mcp]' \
-		-e '.[cluster,cpu,files,oidc,postgres,telemetry,dev]' -e research
+		-e '.[cluster,cpu,files,oidc,postgres,ray,telemetry,dev]' -e research
 	touch $(STAMP)
 
 run: setup

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from app.encoders.encoders import Encoders
 from app.settings import CATALOG_FILE, EXECUTOR_OF, Settings, listed
 from indexer.catalog.collections import Catalog
-from indexer.engine.executor import Executor, ExecutorOptions
+from indexer.engine.executor import ClusterOptions, Executor, ExecutorOptions
 from indexer.engine.executor import make_executor as executor_named
 from indexer.errors import CatalogNotInitialised
 from indexer.patience import Busy, Patience
@@ -101,8 +101,20 @@ def make_segments(settings: Settings) -> Segments:
 
 def make_executor(settings: Settings) -> Executor:
     """The executor that the settings name."""
-    options = ExecutorOptions(settings.device, settings.materialized_limit_mb * 2**20)
+    options = ExecutorOptions(settings.device, settings.materialized_limit_mb * 2**20, cluster_options(settings))
     return executor_named(EXECUTOR_OF.get(settings.engine, settings.engine), options)
+
+
+def cluster_options(settings: Settings) -> ClusterOptions:
+    """The options of a Ray cluster."""
+    return ClusterOptions(
+        settings.ray_address,
+        settings.ray_namespace,
+        settings.ray_actors,
+        settings.ray_replicas,
+        settings.ray_deadline_s,
+        settings.ray_queue,
+    )
 
 
 def make_encoders(settings: Settings) -> Encoders:

@@ -73,7 +73,26 @@ class Settings(BaseSettings):
         "auto",
         description="Search engine. auto: approximate search with exact rescoring in collections that have candidate "
         "files, else scan; scan: exact search; device: exact search on SPANSEEK_DEVICE, such as a GPU, with the "
-        "segments in its memory; materialized: every span's vector in memory; or the name of another executor.",
+        "segments in its memory; materialized: every span's vector in memory; ray: as auto, by the actors of a Ray "
+        "cluster; or the name of another executor.",
+    )
+    ray_address: str = Field(
+        "auto",
+        description="Ray cluster of the engine ray, which the extra ray installs: auto finds the one that runs on this "
+        "machine, or HOST:PORT; local starts one in the process, for trying.",
+    )
+    ray_namespace: str = Field(
+        "spanseek", description="Ray namespace of the actors; another for every data folder of one cluster."
+    )
+    ray_actors: int = Field(1, gt=0, description="Actors on every node of the cluster.")
+    ray_replicas: int = Field(2, gt=0, description="Actors that hold each segment.")
+    ray_deadline_s: float = Field(
+        5.0,
+        gt=0,
+        description="Seconds in which an actor must answer a search; without it the answer says that it is degraded.",
+    )
+    ray_queue: int = Field(
+        64, gt=0, description="Requests of one server that may wait for an actor; further ones are answered 429."
     )
     candidates_from: int = Field(
         8_000_000,

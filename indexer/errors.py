@@ -277,6 +277,18 @@ class ExecutorUnavailable(SpanseekError):
     code = "executor_unavailable"
 
 
+class SegmentsUnreachable(ExecutorUnavailable):
+    """No node of the cluster that answers holds a segment."""
+
+    code = "segments_unreachable"
+
+
+class ClusterBusy(SpanseekError):
+    """As many requests as may wait for the actors of a cluster are waiting already."""
+
+    code = "cluster_busy"
+
+
 class SourceUnreadable(InvalidInput):
     """A source file or folder cannot be read at all (a single bad line is skipped and counted instead)."""
 

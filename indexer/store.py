@@ -164,7 +164,9 @@ class Store:
         self.tunings.forget()
 
     def _is_stale(self, opened: "_Opened") -> bool:
-        return self.catalog.published.get(opened.collection_id, 0) > opened.snapshot.generation.number
+        snapshot = opened.snapshot
+        is_old = self.catalog.published.get(opened.collection_id, 0) > snapshot.generation.number
+        return is_old or snapshot.is_out_of_reach
 
     def _present(self, name: str, opened: "_Opened | None") -> "_Opened":
         """The open snapshot if it is current, else a new one."""

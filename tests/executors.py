@@ -3,15 +3,21 @@
 import pickle
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+import pytest
 
 from indexer.arrays import SpanTerms
-from indexer.engine.executor import Executor
+from indexer.cluster.executor import RayExecutor
+from indexer.cluster.peers import Peer
+from indexer.cluster.shipment import Shipment
+from indexer.engine.executor import ClusterOptions, Executor
 from indexer.engine.place import ScoredSpan
 from indexer.engine.query import Selection
 from indexer.engine.scan import SpanScan
@@ -54,6 +60,46 @@ def _read(folder: Path, manifest_sha256: str, tombstones: np.ndarray, borders: n
     segment.borders = borders
     read: Callable[[SegmentView], Any] = pickle.loads(task)
     return pickle.dumps(read(SegmentView(segment, tombstones)))
+
+
+@dataclass(frozen=True, slots=True)
+class Bordered(Shipment):
+    """A view with its borders: tests draw some that are not on disk."""
+
+    borders: np.ndarray
+
+    @classmethod
+    def of(cls, view: SegmentView) -> "Bordered":
+        return cls(view.segment.key, view.tombstones, np.array(view.segment.borders))
+
+    @property
+    def key(self) -> bytes:
+        return Shipment.key.fget(self) + blake2b(self.borders.tobytes(), digest_size=16).digest()
+
+    def open(self) -> SegmentView:
+        view = Shipment.open(self)
+        view.segment.borders = self.borders
+        return view
+
+
+class SharedCluster(RayExecutor):
+    """The cluster of all tests of a process, with which it ends."""
+
+    @property
+    def options(self) -> ClusterOptions:
+        return self._options
+
+    @property
+    def actors(self) -> list[Peer]:
+        return list(self._peers)
+
+    def close(self) -> None:
+        pass
+
+
+# Two actors on this machine, which the first query starts: mark tests that ask it as slow.
+CLUSTER = SharedCluster(ClusterOptions("local", actors=2, deadline_s=100.0), ship=Bordered.of)
+ON_CLUSTER = pytest.param(CLUSTER, marks=pytest.mark.slow)
 
 
 def found_by(

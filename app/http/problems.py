@@ -165,6 +165,7 @@ STATUS: dict[type[SpanseekError], HTTPStatus] = {
     HeadersTooLarge: HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
     models.InvalidInput: HTTPStatus.UNPROCESSABLE_ENTITY,
     search.QueueFull: HTTPStatus.TOO_MANY_REQUESTS,
+    indexer.ClusterBusy: HTTPStatus.TOO_MANY_REQUESTS,
     search.ShuttingDown: HTTPStatus.SERVICE_UNAVAILABLE,
     IssuerUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     NotReady: HTTPStatus.SERVICE_UNAVAILABLE,
@@ -187,8 +188,10 @@ STATUS: dict[type[SpanseekError], HTTPStatus] = {
 HEADERS: dict[type[SpanseekError], Mapping[str, str]] = {
     Unauthenticated: {"WWW-Authenticate": 'Bearer realm="spanseek"'},
     indexer.CollectionBusy: {"Retry-After": "1"},
+    indexer.ClusterBusy: {"Retry-After": "1"},
     indexer.ResourcesExhausted: {"Retry-After": "1"},
     indexer.SegmentsUnavailable: {"Retry-After": "5"},
+    indexer.SegmentsUnreachable: {"Retry-After": "1"},
     indexer.TaskBacklogFull: {"Retry-After": "10"},
     search.QueueFull: {"Retry-After": "1"},
     search.ShuttingDown: {"Retry-After": "1"},
@@ -198,10 +201,12 @@ _OF_SERVER = (
     search.QueueFull,
     search.ShuttingDown,
     search.DeadlineExceeded,
+    indexer.ClusterBusy,
     indexer.ResourcesExhausted,
     indexer.SegmentsUnavailable,
     indexer.CatalogUnavailable,
     indexer.CatalogNotInitialised,
+    indexer.SegmentsUnreachable,
 )
 FieldErrors = Sequence[tuple[str, str]]
 

@@ -7,7 +7,7 @@ it has a lane of its own, so that the threads that finish other searches stay fr
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,9 +20,10 @@ from app.search.answers import CollectionsAnswer, SearchAnswer
 from app.search.errors import QueueFull
 from app.search.export import Export, exported
 from app.search.literal import Found
-from app.search.service import Counted, Encoded, Prepared, SearchService
+from app.search.service import AGAIN, Counted, Encoded, Prepared, SearchService
 from app.search.several import located, merged, requests_of
 from app.search.verifying import Ordered
+from indexer.errors import SegmentsUnreachable
 from models.errors import SpanseekError
 
 # Searches that wait for the second look; it is left out for others, which are answered at once.
@@ -108,6 +109,13 @@ class SearchLanes:
             return error
 
     async def _answer(self, request: SearchRequest) -> SearchAnswer:
+        """The answer; again, without the segments, where a cluster lost some meanwhile."""
+        for _ in range(AGAIN):
+            with suppress(SegmentsUnreachable):
+                return await self._answer_once(request)
+        return await self._answer_once(request)
+
+    async def _answer_once(self, request: SearchRequest) -> SearchAnswer:
         encoded, found = await self._results(request)
         results = await self._verified(encoded, found)
         counted = Counted()

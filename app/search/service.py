@@ -10,8 +10,9 @@ import json
 import time
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from app.requests import MAX_EXPORT, SearchRequest
 from app.search import literal, verifying
@@ -31,6 +32,7 @@ from indexer.engine.place import Place
 from indexer.engine.query import EVERYTHING, Filter, Selection
 from indexer.engine.rows import SpanRow
 from indexer.engine.snapshot import Snapshot
+from indexer.errors import SegmentsUnreachable
 from indexer.reading.document_rows import count_passing
 from indexer.reading.filter_fields import check_fields
 from indexer.store import Store
@@ -39,6 +41,9 @@ from indexer.types import Recipe
 from indexer.words.literal import Terms
 from models.errors import InvalidInput
 from models.text.checks import unstorable
+
+# Times that a search is answered again when segments were lost under it.
+AGAIN: Final = 2
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -108,7 +113,16 @@ class SearchService:
         self._store = store
 
     def search(self, *requests: SearchRequest) -> list[SearchAnswer]:
-        """Answer requests together. Raises the error of the first request that cannot be answered."""
+        """Answer requests together. Raises the error of the first request that cannot be answered.
+
+        They are answered again, without the segments, where a cluster lost some meanwhile.
+        """
+        for _ in range(AGAIN):
+            with suppress(SegmentsUnreachable):
+                return self._search(requests)
+        return self._search(requests)
+
+    def _search(self, requests: Sequence[SearchRequest]) -> list[SearchAnswer]:
         encoded = self.encode([self.prepare(request) for request in requests])
         verified = self.verify(list(zip(encoded, self.scan(encoded), strict=True)))
         return [self.finish(item, results, self.counted(item)) for item, results in zip(encoded, verified, strict=True)]

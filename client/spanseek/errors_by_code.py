@@ -102,6 +102,12 @@ class CatalogUnavailable(ApiError):
     code = "catalog_unavailable"
 
 
+class ClusterBusy(ApiError):
+    """`SPANSEEK_RAY_QUEUE` requests of this server wait for each actor that holds a segment."""
+
+    code = "cluster_busy"
+
+
 class CollectionAliased(ApiError):
     """The collection cannot be deleted while an alias names it."""
 
@@ -187,7 +193,9 @@ class EngineMemoryLimit(ApiError):
 
 
 class ExecutorUnavailable(ApiError):
-    """`/health/ready`: what reads the segments does not answer, such as a GPU that is lost."""
+    """`/health/ready`: what reads the segments does not answer, such as a GPU that is lost or a Ray
+    cluster that is not there; or the engine `ray` is chosen and Ray is not installed.
+    """
 
     code = "executor_unavailable"
 
@@ -416,6 +424,14 @@ class SegmentsUnavailable(ApiError):
     code = "segments_unavailable"
 
 
+class SegmentsUnreachable(ApiError):
+    """No actor of the cluster answers for a segment. Searches that follow are answered without it and say
+    so (`degraded`); what must be complete is refused until it can be asked again.
+    """
+
+    code = "segments_unreachable"
+
+
 class ShuttingDown(ApiError):
     """The server is stopping."""
 
@@ -562,6 +578,7 @@ BY_CODE: Final[dict[str, type[ApiError]]] = {
     "catalog_not_initialised": CatalogNotInitialised,
     "catalog_read_only": CatalogReadOnly,
     "catalog_unavailable": CatalogUnavailable,
+    "cluster_busy": ClusterBusy,
     "collection_aliased": CollectionAliased,
     "collection_busy": CollectionBusy,
     "collection_damaged": CollectionDamaged,
@@ -610,6 +627,7 @@ BY_CODE: Final[dict[str, type[ApiError]]] = {
     "route_not_found": RouteNotFound,
     "segment_corrupt": SegmentCorrupt,
     "segments_unavailable": SegmentsUnavailable,
+    "segments_unreachable": SegmentsUnreachable,
     "shutting_down": ShuttingDown,
     "snapshot_invalid": SnapshotInvalid,
     "snapshot_not_found": SnapshotNotFound,

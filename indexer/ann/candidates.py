@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 
-from indexer.engine.executor import AnyQuery, Executor, Memo, SegmentQuery
+from indexer.engine.executor import AnyQuery, Executor, Memo, SegmentQuery, Step
 from indexer.engine.query import Selection
 from indexer.engine.rows import SpanRows
 from indexer.engine.scan import SpanScan
@@ -57,15 +56,20 @@ class CandidateExecutor(Executor):
 
     def near(self, snapshot: Snapshot, query: SpanScan, selection: Selection) -> "SpanScan | NearSpans":
         """The scan near the nearest windows; of everything where these would be all."""
-        budget = WindowBudget(self._few_blocks)
-        parts = self.each(snapshot, partial(budget.rows, total=None, selection=selection))
-        windows, chosen, blocks = (sum(column) for column in zip(*parts, strict=True)) if parts else (0, 0, 0)
+        if not any(len(view.segment.windows) for view in snapshot.views):
+            return query
+        windows, chosen, blocks = self.budget(snapshot, selection)
         share = chosen / blocks if chosen else 1.0
         # More windows for a larger ``top_k``, and if fewer blocks are allowed.
         count = int(max(self._windows * windows**0.25, _WINDOWS_A_SPAN * selection.top_k) / share)
         if count >= windows:
             return query
         return NearSpans(query, count, min(1.0, _VISITED / windows**0.25), self._few_blocks)
+
+    def budget(self, snapshot: Snapshot, selection: Selection) -> "Budget":
+        """The windows and blocks of all segments."""
+        parts = self.each(snapshot, Step(WindowBudget(self._few_blocks), selection))
+        return Budget(*(sum(column) for column in zip(*parts, strict=True)))
 
 
 class Budget(NamedTuple):

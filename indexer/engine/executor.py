@@ -6,15 +6,18 @@ process.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import entry_points
+from itertools import count
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from indexer.engine.query import Selection
+from models.errors import SpanseekError
 
 if TYPE_CHECKING:
     from indexer.engine.snapshot import SegmentView, Snapshot
+    from indexer.segments.manifest import SegmentKey
 
 Total = TypeVar("Total")
 Rows = TypeVar("Rows")
@@ -24,14 +27,31 @@ Item = TypeVar("Item")
 EXECUTORS: Final = "spanseek.executors"
 
 _EVERYTHING: Final = Selection()
+_numbers: Final = count()
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterOptions:
+    """The operator's options of a cluster: its address, and the names, numbers and patience of its actors.
+
+    ``actors`` run on every node, ``replicas`` of them hold a segment, and ``queue`` requests wait for one of them.
+    """
+
+    address: str = "auto"
+    namespace: str = "spanseek"
+    actors: int = 1
+    replicas: int = 2
+    deadline_s: float = 5.0
+    queue: int = 64
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutorOptions:
-    """The operator's options: a device of torch's, and the memory for materialised spans."""
+    """The operator's options: a device of torch's, the memory for materialised spans, and a cluster."""
 
     device: str = "auto"
     materialized_bytes: int = 4 * 2**30
+    cluster: ClusterOptions = ClusterOptions()
 
 
 class SegmentQuery(Generic[Total, Rows]):
@@ -44,6 +64,11 @@ class SegmentQuery(Generic[Total, Rows]):
     def rounds(self) -> int:
         """The number of rounds of statistics."""
         return 0
+
+    @property
+    def is_divisible(self) -> bool:
+        """True if the total of some segments suffices for their rows: there may be more, and the same are selected."""
+        return False
 
     def statistics(self, view: "SegmentView", total: Total | None, selection: Selection) -> Total:
         """The statistics of a segment, given the total of the round before; None in the first."""
@@ -80,6 +105,25 @@ class Memo(dict[str, Any]):
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """What every segment is asked in one round: statistics, or at last the rows. Picklable, as its query is.
+
+    All steps of one query have its ``number``.
+    """
+
+    query: AnyQuery
+    selection: Selection
+    total: Any = None
+    is_last: bool = True
+    number: int = field(default_factory=_numbers.__next__)
+
+    def __call__(self, view: "SegmentView") -> Any:  # noqa: ANN401  each query has its own
+        """The answer of a segment."""
+        ask = self.query.rows if self.is_last else self.query.statistics
+        return ask(view, self.total, self.selection)
+
+
+@dataclass(frozen=True, slots=True)
 class Mapped(Generic[Total, Rows]):
     """The total of the last round, None without one, and the rows of every segment in the snapshot's order."""
 
@@ -93,6 +137,35 @@ class Mapped(Generic[Total, Rows]):
     def of(self, snapshot: "Snapshot") -> "Iterator[tuple[SegmentView, Rows]]":
         """The rows with their segments, to read from those what is shown."""
         return zip(snapshot.views, self.parts, strict=True)
+
+
+def in_rounds(
+    each: Callable[[Step], list[Any]], query: SegmentQuery[Total, Rows], selection: Selection
+) -> Mapped[Total, Rows]:
+    """All rounds of a query, given what asks each segment."""
+    number, total = next(_numbers), None
+    for _ in range(query.rounds):
+        total = query.total(each(Step(query, selection, total, False, number)), selection)
+    return Mapped(total, each(Step(query, selection, total, True, number)))
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A process that reads segments for an executor: what it was last seen to be and to have.
+
+    ``seconds`` is the median time of its recent answers.
+    """
+
+    name: str
+    node: str
+    state: str
+    segments: int = 0
+    units: int = 0
+    waiting: int = 0
+    answered: int = 0
+    hedged: int = 0
+    failed: int = 0
+    seconds: float = 0.0
 
 
 class Executor:
@@ -112,12 +185,13 @@ class Executor:
         self, snapshot: "Snapshot", query: SegmentQuery[Total, Rows], selection: Selection = _EVERYTHING
     ) -> Mapped[Total, Rows]:
         """All rounds of statistics, and the rows. A query is mapped once: it may keep what a round computed."""
-        planned: SegmentQuery[Total, Rows] = self.plan(snapshot, query, selection)
-        total: Total | None = None
-        for _ in range(planned.rounds):
-            parts = self.each(snapshot, partial(planned.statistics, total=total, selection=selection))
-            total = planned.total(parts, selection)
-        return Mapped(total, self.each(snapshot, partial(planned.rows, total=total, selection=selection)))
+        return self.run(snapshot, self.plan(snapshot, query, selection), selection)
+
+    def run(
+        self, snapshot: "Snapshot", planned: SegmentQuery[Total, Rows], selection: Selection
+    ) -> Mapped[Total, Rows]:
+        """The rounds of a planned query."""
+        return in_rounds(partial(self.each, snapshot), planned, selection)
 
     def plan(self, snapshot: "Snapshot", query: AnyQuery, selection: Selection) -> AnyQuery:
         """The query that stands for another here: with rows of the same kind, which hold the same or nearly."""
@@ -126,6 +200,24 @@ class Executor:
     def each(self, snapshot: "Snapshot", read: "Callable[[SegmentView], Item]") -> list[Item]:
         """The results of all segments, in their order."""
         return [read(view) for view in snapshot.views]
+
+    @property
+    def reads_here(self) -> bool:
+        """True if segments are read in this process."""
+        return True
+
+    @property
+    def reach(self) -> int:
+        """A number that grows when segments can no longer be asked, or can be asked again."""
+        return 0
+
+    def unreachable(self, key: "SegmentKey") -> SpanseekError | None:
+        """Why a segment cannot be asked now, while others can; snapshots leave it out. None if it can."""
+        return None
+
+    def members(self) -> Sequence[Member]:
+        """The processes that read for this executor, apart from its own."""
+        return ()
 
     @property
     def held_segments(self) -> int:

@@ -131,6 +131,11 @@ class SpanScan(SegmentQuery[Certain, list[SpanRows]]):
         """One, and one more for a batch."""
         return 1 if self._read_for is self._fine else 2
 
+    @property
+    def is_divisible(self) -> bool:
+        """True: a floor that some segments share is no higher than the floor of all."""
+        return True
+
     def statistics(self, view: SegmentView, total: Certain | None, selection: Selection) -> Certain:
         """For every query cosines that as many spans are certain to reach, and the sets of these spans."""
         bounds = self._bounds(view, selection)

@@ -22,6 +22,7 @@ from indexer.segments.reader import Segment
 from indexer.segments.recent import Recent
 from indexer.segments.storage import Segments
 from indexer.types import Generation, Recipe
+from models.errors import SpanseekError
 from models.types import UnitSpan
 
 # Filters whose starts a snapshot keeps, of one byte a unit.
@@ -101,16 +102,17 @@ class SegmentView:
 
 @dataclass(frozen=True, slots=True)
 class DamagedSegment:
-    """A segment in quarantine, which a snapshot leaves out."""
+    """A segment that a snapshot leaves out: in quarantine, or out of its executor's reach."""
 
     key: SegmentKey
-    error: SegmentCorrupt
+    error: SpanseekError
 
 
 class Snapshot:
     """All live segments of one generation, opened. A search uses one snapshot from start to end.
 
-    ``damaged`` are the segments that it lacks. ``executor`` alone loops over ``views``.
+    ``damaged`` are the segments that it lacks. ``executor`` alone loops over ``views``. ``reach`` is the executor's as
+    of when it was asked which segments it can read.
     """
 
     def __init__(
@@ -119,11 +121,13 @@ class Snapshot:
         views: Iterable[SegmentView],
         damaged: Iterable[DamagedSegment] = (),
         executor: Executor | None = None,
+        reach: int | None = None,
     ) -> None:
         self.generation = generation
         self.views = tuple(views)
         self.damaged = tuple(damaged)
         self._executor = executor or Executor()
+        self._reach = self._executor.reach if reach is None else reach
         self._views = {view.name: view for view in self.views}
         self._segments = {name: view.segment for name, view in self._views.items()}
 
@@ -178,10 +182,18 @@ class Snapshot:
         segment, units = self._segments[row.segment], UnitSpan(row.start, row.end)
         return ScoredSpan(row.cosine, Place(segment, segment.part_of(units.start), units), exact)
 
+    @property
+    def is_out_of_reach(self) -> bool:
+        """True if its executor has lost or found segments since it was opened."""
+        return self._reach != self._executor.reach
+
     def is_outdated(self) -> bool:
-        """True if one of its segments is damaged, or the files of a damaged one have changed, since it was opened."""
-        return not all(map(is_readable, self._segments.values())) or not all(
-            is_quarantined(segment.key) for segment in self.damaged
+        """True if one of its segments is damaged, or one that it lacks may be whole again, since it was opened."""
+        quarantined = (each.key for each in self.damaged if isinstance(each.error, SegmentCorrupt))
+        return (
+            self.is_out_of_reach
+            or not all(map(is_readable, self._segments.values()))
+            or not all(map(is_quarantined, quarantined))
         )
 
     def has_quarantined(self) -> bool:
@@ -189,7 +201,7 @@ class Snapshot:
         return any(is_quarantined(segment.key) for segment in self._segments.values())
 
     def require_complete(self) -> None:
-        """Raise ``SegmentCorrupt`` if a segment is missing."""
+        """Raise ``SegmentCorrupt``, or ``SegmentsUnreachable``, if a segment is missing."""
         for segment in self.damaged:
             raise segment.error
 
@@ -197,18 +209,23 @@ class Snapshot:
 def open_snapshot(segments: Segments, generation: Generation, executor: Executor | None = None) -> Snapshot:
     """Open every segment of a generation; segments opened before are shared.
 
-    Damaged segments are left out. Raises ``SegmentCorrupt`` if nothing else is left.
+    Damaged segments, and those out of the executor's reach, are left out. Raises the error of one if nothing else is
+    left.
     """
-    views: list[SegmentView] = []
+    executor = executor or Executor()
+    reach, views = executor.reach, list[SegmentView]()
     damaged: list[DamagedSegment] = []
     id = generation.collection_id
     for live in generation.segments:
+        key = SegmentKey(segments.root / id / live.info.name, live.info.manifest_sha256)
+        if error := executor.unreachable(key):
+            damaged.append(DamagedSegment(key, error))
+            continue
         try:
             views.append(SegmentView(segments.open(id, live.info), live.tombstones))
-        except SegmentCorrupt as error:
-            key = SegmentKey(segments.root / id / live.info.name, live.info.manifest_sha256)
-            damaged.append(DamagedSegment(key, error))
-    snapshot = Snapshot(generation, views, damaged, executor)
+        except SegmentCorrupt as corrupt:
+            damaged.append(DamagedSegment(key, corrupt))
+    snapshot = Snapshot(generation, views, damaged, executor, reach)
     if not views:
         snapshot.require_complete()
     return snapshot

@@ -22,7 +22,11 @@ _RECIPE = Recipe("none", "none", dim=2)
 
 
 def warm_up(executor: Executor) -> None:
-    """Search, count and match in a tiny segment: what numba has not compiled yet here takes it many seconds once."""
+    """Search, count and match in a tiny segment: what numba has not compiled yet here takes it many seconds once.
+
+    Where segments are read elsewhere, this process reads texts that come with requests by the same kernels.
+    """
+    executor = executor if executor.reads_here else Executor()
     with TemporaryDirectory(prefix="spanseek-") as folder:
         view = SegmentView(_tiny_segment(Path(folder) / "tiny"), np.zeros(0, np.int64))
         snapshot = Snapshot(Generation(1, (), _RECIPE), [view], executor=executor)

@@ -32,12 +32,13 @@ from models.ops.span_score import BORDERS, SpanScore
 from models.types import Document, Part, SpanBounds
 from tests import reference
 from tests.examples import examples
-from tests.executors import ProcessExecutor, found_by
+from tests.executors import CLUSTER, ON_CLUSTER, ProcessExecutor, found_by
 from tests.reference import PART_BORDER, RefDocument, RefPart, RefScore
 
 DIM = 8
 # Without windows, as here, candidates are everything; tests/contracts/test_candidates.py has them with windows.
 EXECUTORS = [Executor(), MaterializedExecutor(), CandidateExecutor(), DeviceExecutor("cpu"), ProcessExecutor()]
+EVERYWHERE = [*EXECUTORS, ON_CLUSTER]
 BOUNDS = [(1, 20), (2, 5), (5, 5), (1, 64), (1, 1), (33, 64)]
 KINDS = ["random", "ties", "cancel", "zero", "drift", "sizes", "negative"]
 _number = count()
@@ -285,6 +286,13 @@ def test_so_it_is_where_segments_are_in_other_processes(
     check_search(EXECUTORS[-1], folder, segments, bounds, kind, seed, dead, selection, scoring)
 
 
+@pytest.mark.slow
+@settings(max_examples=examples(60), deadline=None)
+@drawn_cases
+def test_so_it_is_on_a_cluster(folder, segments, bounds, kind, seed, dead, selection, scoring) -> None:
+    check_search(CLUSTER, folder, segments, bounds, kind, seed, dead, selection, scoring)
+
+
 def check_search(executor, folder, segments, bounds, kind, seed, dead, selection, scoring) -> None:
     scoring = scoring_of(scoring)
     top_k, floor, group_by, of_document, of_part = selection
@@ -296,7 +304,7 @@ def check_search(executor, folder, segments, bounds, kind, seed, dead, selection
     assert [(place(h), h.cosine) for h in together] == [(place(h), h.cosine) for h in alone]
 
 
-@pytest.mark.parametrize("executor", EXECUTORS, ids=lambda executor: executor.name)
+@pytest.mark.parametrize("executor", EVERYWHERE, ids=lambda executor: executor.name)
 @pytest.mark.parametrize(
     ("kind", "bounds"), [*((kind, (1, 20)) for kind in KINDS), ("random", (5, 5)), ("drift", (40, 64))]
 )
@@ -309,7 +317,7 @@ def test_parts_longer_than_blocks(executor: Executor, folder: Path, kind: str, b
     check(executor, case, query, Selection(top_k=7), Scoring(SpanScore(0.15, borders, borders[::-1], -0.1), [9], [1]))
 
 
-@pytest.mark.parametrize("executor", EXECUTORS, ids=lambda executor: executor.name)
+@pytest.mark.parametrize("executor", EVERYWHERE, ids=lambda executor: executor.name)
 def test_more_than_one_pass_of_the_writer(executor: Executor, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The norms are computed in passes; a span that reaches into the next one is none the worse."""
     monkeypatch.setattr("indexer.segments.norms._BLOCKS_A_PASS", 1)
@@ -320,7 +328,7 @@ def test_more_than_one_pass_of_the_writer(executor: Executor, folder: Path, monk
         assert hit.cosine > 0.99
 
 
-@pytest.mark.parametrize("executor", EXECUTORS, ids=lambda executor: executor.name)
+@pytest.mark.parametrize("executor", EVERYWHERE, ids=lambda executor: executor.name)
 def test_several_queries_at_once_equal_one_by_one(executor: Executor, folder: Path) -> None:
     case = collection(folder, (1, 20), [[[40, 3], []], [[300]]], "drift", 1, {1})
     queries = unit(np.random.default_rng(2).normal(size=(5, DIM)))
@@ -332,7 +340,7 @@ def test_several_queries_at_once_equal_one_by_one(executor: Executor, folder: Pa
     assert found_by(executor, case.snapshot, queries[:0], Selection()) == []
 
 
-@pytest.mark.parametrize("executor", EXECUTORS, ids=lambda executor: executor.name)
+@pytest.mark.parametrize("executor", EVERYWHERE, ids=lambda executor: executor.name)
 @pytest.mark.parametrize("group_by", ["span", "part", "document"])
 @pytest.mark.parametrize("segments", [[], [[]], [[[]]], [[[0, 0]]], [[[1]]], [[[1], [0]], []]])
 def test_next_to_nothing(executor: Executor, folder: Path, segments: Any, group_by: Any) -> None:
@@ -342,7 +350,7 @@ def test_next_to_nothing(executor: Executor, folder: Path, segments: Any, group_
     check(executor, case, query, Selection(top_k=3, group_by=group_by, floor=0.9999))
 
 
-@pytest.mark.parametrize("executor", EXECUTORS, ids=lambda executor: executor.name)
+@pytest.mark.parametrize("executor", EVERYWHERE, ids=lambda executor: executor.name)
 def test_ties_are_decided_by_document_id(executor: Executor, folder: Path) -> None:
     case = collection(folder, (1, 1), [[[150], [150], [150]], [[70]]], "ties", 8, set())
     query = unit(np.eye(DIM)[0])
@@ -352,13 +360,13 @@ def test_ties_are_decided_by_document_id(executor: Executor, folder: Path) -> No
         assert [place(hit) for hit in some] == [place(hit) for hit in everything[:top_k]]
 
 
-@pytest.mark.parametrize("executor", EXECUTORS, ids=lambda executor: executor.name)
+@pytest.mark.parametrize("executor", EVERYWHERE, ids=lambda executor: executor.name)
 def test_where_all_cancels_out_there_is_nothing(executor: Executor, folder: Path) -> None:
     case = collection(folder, (2, 2), [[[2], [2]]], "cancel", 3, set())
     assert check(executor, case, unit(np.ones(DIM)), Selection()) == []
 
 
-@pytest.mark.parametrize("executor", EXECUTORS, ids=lambda executor: executor.name)
+@pytest.mark.parametrize("executor", EVERYWHERE, ids=lambda executor: executor.name)
 def test_one_giant_unit_does_not_hide_the_small(executor: Executor, folder: Path) -> None:
     """Float32 prefix sums lose the small units beside it; the error bound must know."""
     case = collection(folder, (1, 20), [[[250]]], "sizes", 4, set())

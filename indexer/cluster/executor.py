@@ -1,0 +1,164 @@
+"""The executor ``ray``: segments are read by the actors of a Ray cluster."""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from importlib.util import find_spec
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+from uuid import uuid4
+from weakref import WeakKeyDictionary
+
+from indexer.ann.candidates import Budget, CandidateExecutor
+from indexer.cluster.actor import Asked, Divisible
+from indexer.cluster.peers import Peers
+from indexer.cluster.shipment import Shipment, ViewKey
+from indexer.engine.executor import (
+    ClusterOptions,
+    ExecutorOptions,
+    Mapped,
+    Member,
+    Rows,
+    SegmentQuery,
+    Step,
+    Total,
+)
+from indexer.engine.query import Selection
+from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.errors import ExecutorUnavailable
+from indexer.segments.manifest import SegmentKey
+from indexer.segments.recent import Recent
+from models.errors import SpanseekError
+
+if TYPE_CHECKING:
+    from indexer.cluster.membership import Membership
+
+Item = TypeVar("Item")
+
+# A search for at most so many hits has a deadline; a pass for more takes as long as it takes.
+_PROMPT: Final = 10_000
+# Filters whose budgets of candidates are kept for a snapshot.
+_BUDGETS: Final = 32
+
+
+def require_ray() -> None:
+    """Raise ``ExecutorUnavailable`` if Ray is not installed."""
+    if find_spec("ray") is None:
+        raise ExecutorUnavailable(
+            "Ray is not installed.", hint="Install the extra ray, or choose another SPANSEEK_ENGINE."
+        )
+
+
+class RayExecutor(CandidateExecutor):
+    """Plans as the executor ``candidates`` does, and has every segment read by an actor that holds it.
+
+    The cluster is joined with the first query. ``ship`` says how views travel.
+    """
+
+    name = "ray"
+
+    def __init__(self, options: ClusterOptions, ship: Callable[[SegmentView], Shipment] = Shipment.of) -> None:
+        super().__init__()
+        self._options, self._ship = options, ship
+        self._front = uuid4().hex
+        self._peers = Peers(options.replicas, options.queue)
+        self._shipped: WeakKeyDictionary[SegmentView, tuple[Shipment, ViewKey]] = WeakKeyDictionary()
+        self._budgets: WeakKeyDictionary[Snapshot, Recent[Budget]] = WeakKeyDictionary()
+        self._lock, self._joining = Lock(), Lock()
+
+    @classmethod
+    def create(cls, options: ExecutorOptions) -> "RayExecutor":
+        """The executor of the operator's cluster. Raises ``ExecutorUnavailable`` without Ray."""
+        require_ray()
+        return cls(options.cluster)
+
+    def budget(self, snapshot: Snapshot, selection: Selection) -> Budget:
+        """The windows and blocks of all segments, asked once for every generation and filter."""
+        with self._lock:
+            budgets = self._budgets.setdefault(snapshot, Recent(_BUDGETS))
+        return budgets.get(selection.filter.key, lambda: super(RayExecutor, self).budget(snapshot, selection))
+
+    def run(self, snapshot: Snapshot, planned: SegmentQuery[Total, Rows], selection: Selection) -> Mapped[Total, Rows]:
+        """The rounds of a planned query; one for all of them where actors can do without each other's totals."""
+        if planned.rounds and planned.is_divisible:
+            return Mapped(None, self._ask(snapshot, Divisible(planned, selection), selection))
+        return super().run(snapshot, planned, selection)
+
+    def each(self, snapshot: Snapshot, read: Callable[[SegmentView], Item]) -> list[Item]:
+        """The answers of all segments, from the actors that hold them."""
+        if not isinstance(read, Step):
+            raise TypeError(f"{read!r} is no step of a query")
+        return self._ask(snapshot, read, read.selection)
+
+    def _ask(self, snapshot: Snapshot, asked: Asked, selection: Selection) -> list[Any]:
+        from indexer.cluster.asking import Round
+
+        if not snapshot.views:
+            return []
+        self._watched()
+        shipments, keys = zip(*map(self._shipment, snapshot.views), strict=True)
+        deadline_s = self._options.deadline_s if selection.top_k <= _PROMPT else None
+        return Round(self._peers, self._front, shipments, keys, asked, deadline_s).answers()
+
+    def _shipment(self, view: SegmentView) -> tuple[Shipment, ViewKey]:
+        with self._lock:
+            shipped = self._shipped.get(view)
+            if shipped is None:
+                shipment = self._ship(view)
+                shipped = self._shipped[view] = shipment, shipment.key
+            return shipped
+
+    def _known(self) -> Iterable[Shipment]:
+        with self._lock:
+            return [shipment for shipment, _ in self._shipped.values()]
+
+    @cached_property
+    def _membership(self) -> "Membership":
+        from indexer.cluster.membership import Membership
+
+        return Membership(self._options, self._peers, self._known)
+
+    def _watched(self) -> "Peers":
+        """The actors, after the cluster was joined and one is there to be asked, or the time is up."""
+        with self._joining:
+            _ = self._membership
+        self._peers.wait(self._options.deadline_s)
+        return self._peers
+
+    @property
+    def reads_here(self) -> bool:
+        """False: actors read."""
+        return False
+
+    @property
+    def reach(self) -> int:
+        """The number of times that segments were lost or found again."""
+        return self._peers.reach
+
+    def unreachable(self, key: SegmentKey) -> SpanseekError | None:
+        """Why no actor can be asked for a segment."""
+        return self._peers.unreachable(key)
+
+    def members(self) -> Sequence[Member]:
+        """The actors of the cluster."""
+        return [peer.member for peer in self._peers]
+
+    @property
+    def held_segments(self) -> int:
+        """The number of segments that the actors say they hold, replicas included."""
+        return sum(peer.figures.segments for peer in self._peers)
+
+    def health(self) -> str | None:
+        """The reason why no actor can be asked."""
+        try:
+            peers = self._watched()
+        except ExecutorUnavailable as error:
+            return str(error)
+        if peers.ready:
+            return None
+        states = ", ".join(f"{peer.name} is {peer.state.value}" for peer in peers) or "there are none"
+        return f"No actor of the cluster can be asked: {states}."
+
+    def close(self) -> None:
+        """Leave the cluster; its actors stay for other fronts."""
+        if "_membership" in vars(self):
+            self._membership.close()

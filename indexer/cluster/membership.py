@@ -1,0 +1,137 @@
+"""Keeps a front's actors as the cluster is: started on nodes that join, warm before they are asked, left where lost."""
+
+import logging
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from threading import Event, Lock, Thread
+from typing import Any, Final
+
+from indexer.cluster import ray_nodes, transport
+from indexer.cluster.peers import Peer, Peers, State
+from indexer.cluster.shipment import Shipment
+from indexer.cluster.transport import Ref, Unanswered
+from indexer.engine.executor import ClusterOptions
+
+# Seconds between two looks at the cluster.
+_WATCH_S: Final = 0.5
+# Seconds in which an actor must have started, and opened its share.
+_ENTER_S: Final = 300.0
+
+_log = logging.getLogger(__name__)
+
+
+class Membership:
+    """Watches a cluster for a front. ``known`` gives what it has asked for, of which a new actor opens its share."""
+
+    def __init__(self, options: ClusterOptions, peers: Peers, known: Callable[[], Iterable[Shipment]]) -> None:
+        self._options, self._peers, self._known = options, peers, known
+        self._leaves = ray_nodes.connect(options)
+        self._asked: dict[Peer, Ref] = {}  # for their figures
+        self._busy: set[object] = set()
+        self._lock = Lock()
+        self._closed = Event()
+        self._helpers = ThreadPoolExecutor(16, "cluster-enter")
+        self._look()
+        self._thread = Thread(target=self._watch, name="cluster-watch", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Watch no longer. The actors stay for other fronts, unless the cluster is this process's own."""
+        self._closed.set()
+        self._thread.join()
+        self._helpers.shutdown(cancel_futures=True)
+        if self._leaves:
+            ray_nodes.leave()
+
+    def _watch(self) -> None:
+        is_seen = True
+        while not self._closed.wait(_WATCH_S):
+            if not ray_nodes.is_joined():  # the interpreter ends
+                return
+            try:
+                self._look()
+                is_seen = True
+            except Exception as error:  # noqa: BLE001  Ray raises errors of many kinds while its head is away
+                if is_seen:
+                    _log.warning("the cluster cannot be looked at: %s", error)
+                is_seen = False
+
+    def _look(self) -> None:
+        self._follow_nodes()
+        self._read_figures()
+        for peer in self._peers:
+            if peer.figures.draining and peer.state is not State.DRAINED:
+                self._help(peer, partial(self._hand_over, peer))
+            elif not peer.figures.draining and peer.state is not State.READY:
+                self._help(peer, partial(self._enter, peer))
+        for shipment in self._peers.missing:
+            self._help(shipment.segment, partial(self._find, shipment))
+
+    def _follow_nodes(self) -> None:
+        places = {place.name: place for place in ray_nodes.places(self._options)}
+        names = {peer.name for peer in self._peers}
+        for name in places.keys() - names:
+            place = places[name]
+            self._peers.add(Peer(name, place.node, ray_nodes.actor_at(place, self._options)))
+        self._peers.remove(names - places.keys())
+
+    def _read_figures(self) -> None:
+        """Take the figures that have come, and ask anew."""
+        for peer in self._peers:
+            ref = self._asked.pop(peer, None)
+            if ref is not None and not transport.first_done([ref], 0):
+                self._asked[peer] = ref
+                continue
+            try:
+                if ref is not None:
+                    peer.figures = transport.result(ref)
+            except Unanswered:
+                if peer.state is State.READY:
+                    self._peers.lose(peer)
+            self._asked[peer] = transport.figures(peer.handle)
+
+    def _help(self, subject: object, work: Callable[[], None]) -> None:
+        """Do what takes longer in a thread, once at a time for each subject."""
+
+        def run() -> None:
+            try:
+                work()
+            except Unanswered as error:
+                _log.info("an actor does not answer: %s", error)
+            finally:
+                with self._lock:
+                    self._busy.discard(subject)
+
+        with self._lock:
+            if subject in self._busy:
+                return
+            self._busy.add(subject)
+        self._helpers.submit(run)
+
+    def _enter(self, peer: Peer) -> None:
+        """Ask an actor once it answers and holds its share."""
+        transport.result(transport.probe(peer.handle), _ENTER_S)
+        others = [other for other in self._peers.ready if other is not peer]
+        self._hold(peer, [each for each in self._known() if peer in self._peers.holders(each.segment, [*others, peer])])
+        self._peers.enter(peer)
+
+    def _hand_over(self, peer: Peer) -> None:
+        """Ask an actor no longer once others hold what it did."""
+        others = [other for other in self._peers.ready if other is not peer]
+        for other in others:
+            share = [each for each in self._known() if other in self._peers.holders(each.segment, others)]
+            self._hold(other, [each for each in share if each.key not in other.held])
+        self._peers.enter(peer, State.DRAINED)
+
+    def _find(self, shipment: Shipment) -> None:
+        """Have a segment held by an actor that is to, however long that takes."""
+        for peer in self._peers.holders(shipment.segment, self._peers.ready)[:1]:
+            self._hold(peer, [shipment])
+            if shipment.key in peer.held:
+                self._peers.found(shipment)
+
+    def _hold(self, peer: Peer, shipments: list[Shipment]) -> None:
+        if shipments:
+            errors: list[Any] = transport.result(transport.hold(peer.handle, shipments), _ENTER_S)
+            peer.held |= {each.key for each, error in zip(shipments, errors, strict=True) if error is None}

@@ -1,0 +1,44 @@
+"""The times of recent answers, which say when an answer is late."""
+
+from collections import deque
+from threading import Lock
+from typing import Final
+
+import numpy as np
+
+_KEPT: Final = 200
+_ENOUGH: Final = 20
+
+
+class RecentTimes:
+    """The seconds of the last answers. Safe to share between threads.
+
+    >>> times = RecentTimes()
+    >>> times.late_after() is None
+    True
+    >>> for number in range(100):
+    ...     times.add(number / 1000)
+    >>> round(times.late_after(), 3), round(times.median(), 3)
+    (0.094, 0.05)
+    """
+
+    def __init__(self) -> None:
+        self._seconds: deque[float] = deque(maxlen=_KEPT)
+        self._lock = Lock()
+
+    def add(self, seconds: float) -> None:
+        """Add an answer."""
+        with self._lock:
+            self._seconds.append(seconds)
+
+    def late_after(self) -> float | None:
+        """The 95th percentile; None while there are too few."""
+        return self._quantile(0.95) if len(self._seconds) >= _ENOUGH else None
+
+    def median(self) -> float:
+        """The median; 0 without answers."""
+        return self._quantile(0.5) if self._seconds else 0.0
+
+    def _quantile(self, share: float) -> float:
+        with self._lock:
+            return float(np.quantile(self._seconds, share))

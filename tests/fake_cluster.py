@@ -1,0 +1,69 @@
+"""Actors of a cluster that die, stall and forget as a test says, in this process, with a clock that leaps."""
+
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from indexer.cluster.actor import Asked, SegmentActor
+from indexer.cluster.shipment import Shipment, ViewKey
+from indexer.cluster.transport import Unanswered
+
+
+@dataclass(eq=False)
+class FakeHandle:
+    """An actor. ``fate`` says of every call whether it returns, ``"stalls"`` or ``"dies"``; one that died is new."""
+
+    fate: Callable[[], str] = lambda: "returns"
+    actor: SegmentActor = field(default_factory=lambda: SegmentActor(100))
+    calls: int = 0
+
+    def call(self, work: Callable[[SegmentActor], Any]) -> "FakeRef":
+        self.calls += 1
+        fate = self.fate()
+        if fate == "dies":
+            self.actor = SegmentActor(100)
+        return FakeRef(fate, work(self.actor) if fate == "returns" else None)
+
+
+@dataclass(frozen=True, eq=False)
+class FakeRef:
+    fate: str
+    value: Any
+
+
+class FakeTransport:
+    """Stands for the module ``indexer.cluster.transport``, and for ``time``: a wait for what stalls lets time pass."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def packed(self, asked: Asked) -> bytes:
+        return pickle.dumps(asked)
+
+    def unpacked(self, answer: Any) -> Any:
+        return answer
+
+    def ask(self, handle: FakeHandle, front: str, keys: Sequence[ViewKey], asked: bytes, *, bulk: bool) -> FakeRef:
+        return handle.call(lambda actor: actor.ask(front, keys, pickle.loads(asked)))
+
+    def hold(self, handle: FakeHandle, shipments: Sequence[Shipment]) -> FakeRef:
+        return handle.call(lambda actor: actor.hold(shipments))
+
+    def first_done(self, refs: Sequence[FakeRef], seconds: float) -> list[FakeRef]:
+        for ref in refs:
+            if ref.fate != "stalls":
+                return [ref]
+        self.now += max(seconds, 0.001)
+        return []
+
+    def all_done(self, refs: Sequence[FakeRef], seconds: float) -> list[Any] | None:
+        return [ref.value for ref in refs] if all(ref.fate == "returns" for ref in refs) else None
+
+    def result(self, ref: FakeRef, seconds: float | None = None) -> Any:
+        if ref.fate == "dies":
+            raise Unanswered("it died")
+        return ref.value
