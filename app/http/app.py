@@ -118,7 +118,7 @@ def create_app(
     tracing = tracing or (Tracing.load() if settings.telemetry else None)
     encoders = encoders or make_encoders(settings)
     backend = _backend(settings, encoders, executor, _observing(stages, tracing))
-    figures = Metrics(backend.waiting, backend.damaged_segments, backend.task_backlog, stages)
+    figures = Metrics(backend.waiting, backend.damaged_segments, backend.task_backlog, stages, backend.executor.members)
     audit = AuditLog.of(settings)
     app = FastAPI(
         title="Spanseek",

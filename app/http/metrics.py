@@ -5,7 +5,7 @@ Figures of collections name them, so a caller gets figures of the collections th
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import get_args
 
@@ -27,6 +27,7 @@ from starlette.responses import PlainTextResponse, Response
 from app.http.auth import bearer, caller
 from app.http.stages import Stage
 from indexer.catalog.tasks import Backlog
+from indexer.engine.executor import Member
 from indexer.types import Collection
 from models.errors import SpanseekError
 
@@ -48,6 +49,17 @@ _SIZES: Mapping[str, tuple[str, Callable[[Collection], int]]] = {
     "units": ("Stored units, deleted documents included.", lambda collection: collection.units),
     "generation": ("The newest generation.", lambda collection: collection.generation),
     "unmerged_units": ("Units outside the largest segment.", lambda collection: collection.unmerged),
+}
+
+_ACTOR = ("actor", "node")
+_FIGURES: Mapping[str, tuple[str, Callable[[Member], float]]] = {
+    "segments": ("Segments that an actor holds.", lambda member: member.segments),
+    "units": ("Units of the segments that an actor holds.", lambda member: member.units),
+    "waiting": ("Requests of this server that an actor has not answered.", lambda member: member.waiting),
+    "answered": ("Requests that an actor has answered since it started.", lambda member: member.answered),
+    "hedged": ("Late requests of this server that a second actor was asked for.", lambda member: member.hedged),
+    "failed": ("Times that an actor did not answer this server.", lambda member: member.failed),
+    "seconds": ("Median time of an actor's recent answers to this server.", lambda member: member.seconds),
 }
 
 # A series of its own for the time at which each one began is of no use to anybody here.
@@ -102,6 +114,7 @@ class Metrics:
         damaged_segments: Callable[[], int],
         tasks: Callable[[], Mapping[str, Backlog]] = dict,
         stages: Stages | None = None,
+        members: Callable[[], Sequence[Member]] = tuple,
     ) -> None:
         self.registry = CollectorRegistry()
         for histogram in (stages or Stages()).seconds.values():
@@ -123,6 +136,7 @@ class Metrics:
         self.registry.register(_Tasks(tasks))
         damaged = Gauge("spanseek_damaged_segments", "Segments left out of searches.", registry=self.registry)
         damaged.set_function(damaged_segments)
+        self.registry.register(_Members(members))
 
 
 class _Waiting(Collector):
@@ -157,6 +171,28 @@ class _Tasks(Collector):
             age = (now - backlog.oldest).total_seconds() if backlog.oldest else 0.0
             lag.add_metric([status], max(age, 0.0))
         yield from (count, size, lag)
+
+
+class _Members(Collector):
+    """The processes that read segments for the executor, when it is collected; none but on a cluster."""
+
+    def __init__(self, members: Callable[[], Sequence[Member]]) -> None:
+        self._members = members
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """A family for each figure, with a value for each process."""
+        members = self._members()
+        if not members:
+            return
+        state = GaugeMetricFamily("spanseek_actor_state", "1 for the state of an actor.", labels=[*_ACTOR, "state"])
+        for member in members:
+            state.add_metric([member.name, member.node, member.state], 1)
+        yield state
+        for name, (description, figure) in _FIGURES.items():
+            family = GaugeMetricFamily(f"spanseek_actor_{name}", description, labels=_ACTOR)
+            for member in members:
+                family.add_metric([member.name, member.node], figure(member))
+            yield family
 
 
 class _Collections(Collector):

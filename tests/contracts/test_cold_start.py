@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-HEAVY = {"alembic", "numba", "pyarrow", "scipy.linalg", "sklearn", "sqlalchemy", "torch", "transformers"}
+HEAVY = {"alembic", "numba", "pyarrow", "ray", "scipy.linalg", "sklearn", "sqlalchemy", "torch", "transformers"}
 # Typer leaves by SystemExit; nothing else may.
 COMMAND = """
 import sys

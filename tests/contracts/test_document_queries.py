@@ -32,13 +32,14 @@ from models.ops.quantization import dequantize
 from models.types import Document, Part
 from tests import reference
 from tests.examples import examples
-from tests.executors import ProcessExecutor
+from tests.executors import ON_CLUSTER, ProcessExecutor
 from tests.reference import RefNuggets
 
 DIM = 32
 RECIPE = with_nuggets(Recipe("none", "none", 4), NuggetRecipe("none", DIM, 0.5))
 _number = count()
 EXECUTORS = [Executor(), CandidateExecutor(), ProcessExecutor()]
+EVERYWHERE = [*EXECUTORS, ON_CLUSTER]
 BY_DOCUMENT = Selection(group_by="document")
 
 # A document: nuggets in each of its parts, whose metadata is their number, and whether it is dead.
@@ -126,16 +127,16 @@ def test_executors_answer_what_loops_answer(folder: Path, segments, sizes, seed,
             assert [cosine for cosine, _ in found] == pytest.approx([each for each, _ in expected], abs=1e-6)
 
 
-def test_equals_are_in_the_order_of_their_ids_whatever_segment_they_are_in(folder: Path) -> None:
+@pytest.mark.parametrize("executor", EVERYWHERE, ids=lambda executor: executor.name)
+def test_equals_are_in_the_order_of_their_ids_whatever_segment_they_are_in(executor: Executor, folder: Path) -> None:
     same = directions(np.random.default_rng(1), 3)
     segments = [write(folder, [(id, [same])]) for id in ("2", "0")] + [write(folder, [("3", [same]), ("1", [same])])]
     snapshot = Snapshot(Generation(1, (), RECIPE), [SegmentView(each, np.zeros(0, np.int64)) for each in segments])
-    for executor in EXECUTORS:
-        for top_k in (2, 4):
-            query = NuggetScan([directions(np.random.default_rng(2), 5)])
-            (found,) = found_by(snapshot.read_by(executor), query, Selection(top_k))
-            assert [id for _, id in found] == ["0", "1", "2", "3"][:top_k]
-            assert len({cosine for cosine, _ in found}) == 1
+    for top_k in (2, 4):
+        query = NuggetScan([directions(np.random.default_rng(2), 5)])
+        (found,) = found_by(snapshot.read_by(executor), query, Selection(top_k))
+        assert [id for _, id in found] == ["0", "1", "2", "3"][:top_k]
+        assert len({cosine for cosine, _ in found}) == 1
 
 
 def test_a_figure_does_not_depend_on_what_else_is_asked_or_stored(folder: Path) -> None:

@@ -31,7 +31,7 @@ from tests.contracts.test_executors import (
     unit,
 )
 from tests.examples import examples
-from tests.executors import ProcessExecutor, found_by
+from tests.executors import ON_CLUSTER, ProcessExecutor, found_by
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ class Counted:
         return np.array([span.cosine for span in self.spans])
 
 
-@pytest.fixture(scope="module", params=[Executor(), ProcessExecutor()], ids=lambda executor: executor.name)
+@pytest.fixture(scope="module", params=[Executor(), ProcessExecutor(), ON_CLUSTER], ids=lambda executor: executor.name)
 def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
     yield request.param
     request.param.close()

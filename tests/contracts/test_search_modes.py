@@ -21,6 +21,7 @@ from app.search.mode import AnyMode, Scored, ScoredRows, available_mode, availab
 from app.search.types import Hit
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
+from indexer.engine.executor import Executor
 from indexer.engine.query import Filter, Grouping
 from indexer.types import Recipe
 from models.encoders.hashing import HashingEncoder
@@ -28,6 +29,7 @@ from models.errors import InvalidInput
 from models.text.tokens import Tokens
 from models.types import CharSpan, Document
 from tests.byte_restorer import ByteRestorer
+from tests.executors import ON_CLUSTER
 from tests.workspace import Workspace, document
 
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -53,10 +55,10 @@ class CountingEncoder(HashingEncoder):
         return super().tokenize(texts)
 
 
-@pytest.fixture(scope="module")
-def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
-    folder, restorer = tmp_path_factory.mktemp("modes"), ByteRestorer()
-    with Workspace(folder, CountingEncoder(), nugget_ratio=0.5, words=True, facets=True, restorer=restorer) as made:
+@pytest.fixture(scope="module", params=[Executor(), ON_CLUSTER], ids=["local", "ray"])
+def workspace(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
+    folder, restorer, stored = tmp_path_factory.mktemp("modes"), ByteRestorer(), {"words": True, "facets": True}
+    with Workspace(folder, CountingEncoder(), request.param, nugget_ratio=0.5, restorer=restorer, **stored) as made:
         for some in (DOCUMENTS[:2], DOCUMENTS[2:]):
             made.index(some)
         with lease(made.catalog, "c") as held:

@@ -1,6 +1,7 @@
 """A small collection, and the application over it, asked through ASGI in this process."""
 
 import asyncio
+import os
 import re
 import shutil
 import uuid
@@ -25,8 +26,11 @@ from indexer.indexing.pipeline import IndexJob
 from indexer.types import Recipe
 from models.encoders.registry import load_encoder
 from models.types import Document, Part, SpanBounds
+from tests.executors import CLUSTER
 
 Answer = TypeVar("Answer")
+# TEST_EXECUTOR=ray asks all routes of a server whose segments are read by a cluster.
+EXECUTOR = CLUSTER if os.environ.get("TEST_EXECUTOR") == "ray" else None
 
 DOCUMENTS = [
     Document(
@@ -98,7 +102,7 @@ class Client:
 
     def __init__(self, settings: Settings, executor: Executor | None = None) -> None:
         self.settings = settings
-        self.app = create_app(settings, executor=executor)
+        self.app = create_app(settings, executor=executor or EXECUTOR)
         self.headers: dict[str, str] = {}
         self._runner = asyncio.Runner()
         self._stack = AsyncExitStack()
