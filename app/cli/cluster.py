@@ -8,6 +8,7 @@ from rich.table import Table
 
 from app.cli.console import JsonOption, out, print_json
 from app.settings import Settings
+from models.errors import InvalidInput
 
 if TYPE_CHECKING:
     from indexer.engine.executor import ClusterOptions
@@ -54,7 +55,13 @@ def cluster_drain(
 
 def _options() -> "ClusterOptions":
     from app.composition import cluster_options
-    from indexer.cluster.executor import require_ray
+    from indexer.cluster.executor import LOCAL, require_ray
 
     require_ray()
-    return cluster_options(Settings())
+    options = cluster_options(Settings())
+    if options.address == LOCAL:
+        raise InvalidInput(
+            f"A cluster of SPANSEEK_RAY_ADDRESS={LOCAL} belongs to the process that started it.",
+            hint="`/metrics` of that server has its actors.",
+        )
+    return options

@@ -13,6 +13,7 @@ from indexer.cluster.shipment import Shipment, ViewKey
 from indexer.engine.executor import AnyQuery, Step, in_rounds
 from indexer.engine.query import Selection
 from indexer.engine.snapshot import SegmentView
+from indexer.segments.opened import is_quarantined
 from models.errors import SpanseekError
 
 # Queries between two of their rounds: what they computed in the first is of use in the next.
@@ -60,7 +61,7 @@ class Figures:
 
 
 class SegmentActor:
-    """Holds views in the order of their last use, at most ``limit``.
+    """Holds the views that were used last: ``limit`` of them, or twice those of the largest request if that is more.
 
     Ray runs its methods in threads: steps of searches in one, of passes over everything in another, and what must not
     wait for either in a third.
@@ -76,10 +77,12 @@ class SegmentActor:
 
     def hold(self, shipments: Sequence[Shipment]) -> list[SpanseekError | None]:
         """Open views and read them into memory; for each the error that prevents it."""
+        self._limit = max(self._limit, 2 * len(shipments))
         return [self._hold(shipment) for shipment in shipments]
 
     def ask(self, front: str, keys: Sequence[ViewKey], asked: Asked) -> "list[Any] | Lacking | Failed":
         """The answers of views, in their order, to a step of a query of a front."""
+        self._limit = max(self._limit, 2 * len(keys))
         views = self._found(keys)
         if lacking := tuple(place for place, view in enumerate(views) if view is None):
             return Lacking(lacking)
@@ -109,6 +112,8 @@ class SegmentActor:
         self._draining = draining
 
     def _hold(self, shipment: Shipment) -> SpanseekError | None:
+        if None not in self._found([shipment.key]):  # another front has had it opened
+            return None
         try:
             view = shipment.open()
         except SpanseekError as error:
@@ -124,8 +129,11 @@ class SegmentActor:
     def _found(self, keys: Sequence[ViewKey]) -> list[SegmentView | None]:
         with self._lock:
             for key in keys:
-                if key in self._views:
-                    self._views.move_to_end(key)
+                if key not in self._views:
+                    continue
+                self._views.move_to_end(key)
+                if is_quarantined(self._views[key].segment.key):  # opening it again says what is wrong
+                    del self._views[key]
             return [self._views.get(key) for key in keys]
 
     def _answer(self, front: str, views: list[SegmentView], asked: Asked) -> list[Any]:

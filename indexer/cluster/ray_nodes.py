@@ -9,12 +9,12 @@ from typing import Any, Final
 import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+from indexer.cluster.executor import LOCAL
 from indexer.cluster.transport import GROUPS, PackedActor
 from indexer.engine.executor import ClusterOptions
 from indexer.errors import ExecutorUnavailable
 
-# A cluster of this process alone, for `SPANSEEK_RAY_ADDRESS=local`; nothing large passes its object store.
-LOCAL: Final = "local"
+# Of a cluster of this process alone; nothing large passes its object store.
 _OBJECT_STORE_BYTES: Final = 2**27
 # Views that an actor holds: about 16 mappings each, of 65,530 that Linux allows a process.
 _VIEWS: Final = 2_000
@@ -106,11 +106,6 @@ def started(options: ClusterOptions) -> list[StartedActor]:
 def is_joined() -> bool:
     """True until the process leaves the cluster, also when the cluster does not answer."""
     return bool(ray.is_initialized())
-
-
-def stop(handle: Any) -> None:  # noqa: ANN401
-    """End an actor for good."""
-    ray.kill(handle)
 
 
 def leave() -> None:

@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 _KEPT: Final = 200
+# Answers after which the percentile is computed, and computed again: that takes longer than to send a request.
 _ENOUGH: Final = 20
 
 
@@ -24,21 +25,23 @@ class RecentTimes:
 
     def __init__(self) -> None:
         self._seconds: deque[float] = deque(maxlen=_KEPT)
+        self._late_after: float | None = None
+        self._added = 0
         self._lock = Lock()
 
     def add(self, seconds: float) -> None:
         """Add an answer."""
         with self._lock:
             self._seconds.append(seconds)
+            self._added += 1
+            if self._added % _ENOUGH == 0:
+                self._late_after = float(np.quantile(self._seconds, 0.95))
 
     def late_after(self) -> float | None:
-        """The 95th percentile; None while there are too few."""
-        return self._quantile(0.95) if len(self._seconds) >= _ENOUGH else None
+        """The 95th percentile, of a few answers ago; None while there are too few."""
+        return self._late_after
 
     def median(self) -> float:
         """The median; 0 without answers."""
-        return self._quantile(0.5) if self._seconds else 0.0
-
-    def _quantile(self, share: float) -> float:
         with self._lock:
-            return float(np.quantile(self._seconds, share))
+            return float(np.median(self._seconds)) if self._seconds else 0.0

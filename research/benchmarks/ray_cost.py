@@ -1,9 +1,9 @@
 """What a cluster costs a query: the executor ``ray`` on this machine beside the engine in one process, on equal data.
 
 Units are random vectors, in eight segments. Queries of both alternate in one run, after the actors hold the segments;
-``added_p50_ms`` is the difference of the medians. ``batch`` is one query of 32 vectors, ``clients`` are eight threads
-that search one after the other. All actors share the processors of this machine: with more of them it computes no
-faster, and what is added is Ray's.
+``added_p50_ms`` is the difference of the medians, and other load changes the least times least. ``batch`` is one query
+of 32 vectors, ``clients`` are eight threads that search one after the other. All actors share the processors of this
+machine: with more of them it computes no faster, and what is added is Ray's.
 
     python -m research.benchmarks.ray_cost --units 400000 --actors 1 2 4 8
 """
@@ -48,6 +48,8 @@ class Figures:
     local_p50_ms: float
     ray_p50_ms: float
     added_p50_ms: float
+    local_least_ms: float
+    ray_least_ms: float
     local_p99_ms: float
     ray_p99_ms: float
     batch_local_ms: float
@@ -56,8 +58,8 @@ class Figures:
     clients_ray_qps: float
 
 
-def measure(local: Snapshot, units: int, actors: int, repeats: int) -> Figures:
-    """Search by a cluster of so many actors, and in this process."""
+def measure(local: Snapshot, units: int, actors: int, repeats: int) -> tuple[Figures, list[float]]:
+    """Search by a cluster of so many actors, and in this process; and the milliseconds of the cluster's searches."""
     executor = RayExecutor(ClusterOptions("local", actors=actors, replicas=1, deadline_s=300.0))
     engines = [local, local.read_by(executor)]
     try:
@@ -70,12 +72,14 @@ def measure(local: Snapshot, units: int, actors: int, repeats: int) -> Figures:
     finally:
         executor.close()
     (local_p50, local_p99), (ray_p50, ray_p99) = (np.percentile(times, (50, 99)) for times in singles)
-    return Figures(
+    figures = Figures(
         units=units,
         actors=actors,
         local_p50_ms=round(float(local_p50), 2),
         ray_p50_ms=round(float(ray_p50), 2),
         added_p50_ms=round(float(ray_p50 - local_p50), 2),
+        local_least_ms=round(min(singles[0]), 2),
+        ray_least_ms=round(min(singles[1]), 2),
         local_p99_ms=round(float(local_p99), 2),
         ray_p99_ms=round(float(ray_p99), 2),
         batch_local_ms=round(float(np.median(batches[0])), 1),
@@ -83,6 +87,7 @@ def measure(local: Snapshot, units: int, actors: int, repeats: int) -> Figures:
         clients_local_qps=round(clients[0], 1),
         clients_ray_qps=round(clients[1], 1),
     )
+    return figures, singles[1]
 
 
 def _alternating(engines: list[Snapshot], queries: int, repeats: int) -> list[list[float]]:
@@ -141,13 +146,17 @@ def main() -> None:
     parser.add_argument("--units", type=int, default=400_000)
     parser.add_argument("--actors", type=int, nargs="+", default=[1, 2, 4, 8])
     parser.add_argument("--repeats", type=int, default=200)
+    parser.add_argument("--times", type=Path, help="a file for the times of one actor, which tail_latency reads")
     arguments = parser.parse_args()
     with TemporaryDirectory(prefix="spanseek-") as folder:
         documents = arguments.units // _SEGMENTS // _OF_DOCUMENT
         views = [_written(Path(folder) / f"s{number}", documents, number) for number in range(_SEGMENTS)]
         local = Snapshot(Generation(1, (), _RECIPE), views)
         for actors in arguments.actors:
-            print_json(asdict(measure(local, arguments.units, actors, arguments.repeats)))
+            figures, times = measure(local, arguments.units, actors, arguments.repeats)
+            print_json(asdict(figures))
+            if arguments.times and actors == 1:
+                arguments.times.write_text("".join(f"{each:.3f}\n" for each in times), "ascii")
 
 
 if __name__ == "__main__":

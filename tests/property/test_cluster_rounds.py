@@ -1,6 +1,7 @@
 """Whatever actors do, a round has the right answer of every segment, or says which it lacks."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +18,8 @@ from indexer.engine.scan import SpanScan
 from indexer.engine.selection import search
 from indexer.engine.snapshot import SegmentView, Snapshot
 from indexer.errors import ClusterBusy, SegmentsUnreachable
+from indexer.segments import opened
+from indexer.segments.layout import VECTORS
 from models.errors import InvalidInput
 from models.interruption import interruptible
 from tests.contracts.test_executors import DIM, Case, collection, unit
@@ -224,6 +227,24 @@ def test_a_pass_over_everything_has_no_deadline(case: Case, transport: FakeTrans
     assert transport.now > 100
     assert peer.state is State.READY
     assert cluster.reach == 0
+
+
+def test_damage_that_an_actor_finds_is_named_and_not_read_on(
+    tmp_path: Path, transport: FakeTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opened._verifier, "submit", lambda segment: None)
+    monkeypatch.setattr("indexer.segments.manifest._LARGE", 1)
+    case = collection(tmp_path, (1, 20), [[[30, 7]], [[12]]], "random", 1, set())
+    cluster = FakeCluster(FakeHandle())
+    snapshot = case.snapshot.read_by(cluster)
+    snapshot.map(Names())
+    damaged = snapshot.views[0].segment
+    (damaged.folder / VECTORS).write_bytes(bytes((damaged.folder / VECTORS).stat().st_size))
+    opened.verify(damaged)
+    with pytest.raises(SegmentsUnreachable, match="1 segments cannot be asked"):
+        snapshot.map(Names())
+    assert VECTORS in str(cluster.unreachable(damaged.key))
+    assert cluster.unreachable(snapshot.views[1].segment.key) is None
 
 
 def test_full_queues_refuse(case: Case, transport: FakeTransport) -> None:
