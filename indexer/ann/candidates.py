@@ -56,7 +56,7 @@ class CandidateExecutor(Executor):
 
     def near(self, snapshot: Snapshot, query: SpanScan, selection: Selection) -> "SpanScan | NearSpans":
         """The scan near the nearest windows; of everything where these would be all."""
-        if not any(len(view.segment.windows) for view in snapshot.views):
+        if not snapshot.has_windows:
             return query
         windows, chosen, blocks = self.budget(snapshot, selection)
         share = chosen / blocks if chosen else 1.0

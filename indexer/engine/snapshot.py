@@ -146,6 +146,11 @@ class Snapshot:
         """The number of units of its segments, deleted documents included."""
         return sum(segment.manifest.units for segment in self._segments.values())
 
+    @cached_property
+    def has_windows(self) -> bool:
+        """True if a segment has windows for candidates."""
+        return any(len(segment.windows) for segment in self._segments.values())
+
     def map(self, query: SegmentQuery[Total, Rows], selection: Selection = Selection()) -> Mapped[Total, Rows]:
         """The results of a query in all segments."""
         return self._executor.map(self, query, selection)
