@@ -34,7 +34,7 @@ ARG EXTRAS=
 ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
 RUN python -m venv /opt/spanseek \
     && pip install -c constraints.txt torch ${TORCH_INDEX:+--index-url "${TORCH_INDEX}"} \
-    && pip install -c constraints.txt ./client ".[cluster,cpu,files,oidc,postgres,telemetry${EXTRAS:+,${EXTRAS}}]"
+    && pip install -c constraints.txt ./client ".[cluster,cpu,files,oidc,postgres,telemetry]" ${EXTRAS:+".[${EXTRAS}]"}
 
 FROM sources AS build-indexing
 ARG TORCH_INDEX_GPU=

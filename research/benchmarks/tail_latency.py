@@ -51,9 +51,16 @@ def simulated(times: Float[np.ndarray, " answers"], actors: int, searches: int =
         alone.append(first.max(axis=1))
         hedged.append(first_of_two.max(axis=1))
         twice += int(is_late.sum())
-    of_alone, of_hedged = (np.percentile(np.concatenate(part), (50, 99)) for part in (alone, hedged))
-    rounded = [round(float(value), 1) for value in (*of_alone, *of_hedged)]
-    return Figures(actors, *rounded, asked_twice=round(twice / (actors * searches), 3))
+    p50, p99 = np.percentile(np.concatenate(alone), (50, 99)).tolist()
+    hedged_p50, hedged_p99 = np.percentile(np.concatenate(hedged), (50, 99)).tolist()
+    return Figures(
+        actors=actors,
+        p50_ms=round(p50, 1),
+        p99_ms=round(p99, 1),
+        hedged_p50_ms=round(hedged_p50, 1),
+        hedged_p99_ms=round(hedged_p99, 1),
+        asked_twice=round(twice / (actors * searches), 3),
+    )
 
 
 def main() -> None:

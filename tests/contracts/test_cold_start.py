@@ -58,6 +58,10 @@ def test_an_encoder_without_a_backbone_needs_no_network(tmp_path: Path) -> None:
     assert imported(ENCODER, tmp_path) == set()
 
 
+def test_a_server_that_reads_its_segments_itself_needs_no_ray(tmp_path: Path) -> None:
+    assert "ray" not in imported("import app.main, indexer.cluster.executor", tmp_path)
+
+
 SEARCHES = """
 import json, sys
 from app.cli import cli
