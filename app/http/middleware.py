@@ -24,7 +24,7 @@ from indexer.errors import ResourcesExhausted, StorageFailed, StorageFull
 # Nobody receives it: it is counted in the metrics, under the status that nginx uses.
 _CLIENT_CLOSED = 499
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
-_UPLOAD = re.compile("/collections/[^/]+/documents/import")
+_UPLOAD = re.compile("/collections/[^/]+/(?:documents/import|files)")
 
 _log = logging.getLogger(__name__)
 

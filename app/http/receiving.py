@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 from fastapi import Request
@@ -12,12 +13,16 @@ from app.answers import ItemError
 from app.collections.documents import WrittenDocument, WrittenDocuments
 from app.http.backend import Backend
 from app.http.pools import Pool
-from app.http.problems import BodyTooLarge, media_type_of, unsupported
+from app.http.problems import BodyTooLarge, UnsupportedMediaType, media_type_of, unsupported
 from app.http.uploads import Entry
 from app.search.errors import QueueFull
 from app.tasks.answers import TaskDescription
 from app.tasks.service import TaskService, Upload
 from app.tasks.spool import Format
+from indexer.catalog.names import is_document_id
+from indexer.sources.formats import HINT, READERS, REFUSED, kind_of
+from indexer.sources.records import is_packed
+from models.errors import InvalidInput
 from models.types import Document, JsonValue
 
 _PIECE: Final = 2**20
@@ -34,16 +39,45 @@ async def receive_upload(
 
     Raises ``UnsupportedMediaType``, ``InvalidInput``, ``QueueFull``, ``TaskBacklogFull`` and ``StorageFull``.
     """
-    tasks = backend.tasks
     media_type = media_type_of(request.headers.get("content-type", ""))
     encoding = request.headers.get("content-encoding", "identity").strip().lower()
     if media_type not in _FORMATS or encoding not in ("gzip", "identity"):
         raise unsupported(media_type if media_type not in _FORMATS else f"Content-Encoding: {encoding}", _HINT)
+    announced = _announced(request, backend.tasks.backlog)
+    packed = encoding == "gzip"
+    upload = backend.tasks.upload(collection, _FORMATS[media_type], announced, packed=packed, table=table)
+    return await _received(request, backend, upload)
+
+
+async def receive_file(
+    request: Request, backend: Backend, collection: str, name: str, options: Mapping[str, JsonValue]
+) -> TaskDescription:
+    """Receive a file as it is, and queue its task. Its name says how it is read, and is nowhere a path.
+
+    Raises ``UnsupportedMediaType`` for a name whose ending has no reader, and else as :func:`receive_upload`.
+    """
+    if not is_document_id(name):
+        raise InvalidInput("The name cannot be an id.", hint="Use 1 to 512 characters without NUL.", field="name")
+    kind = kind_of(Path(name))
+    if kind not in READERS:
+        hint = f"Spanseek does not read {kind}: {REFUSED[kind]}." if kind in REFUSED else HINT
+        raise UnsupportedMediaType(f"Files that end in {kind!r} are not read.", hint=hint, field="name")
+    if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise unsupported(f"Content-Encoding: {request.headers['content-encoding']}", "Send the file as it is.")
+    announced, packed = _announced(request, backend.tasks.backlog), is_packed(name)
+    upload = backend.tasks.upload(collection, kind[1:], announced, packed=packed, table=options, name=name)
+    return await _received(request, backend, upload)
+
+
+def _announced(request: Request, most: int) -> int:
     length = request.headers.get("content-length", "")
     announced = int(length) if length.isdigit() else 0
-    if announced > tasks.backlog:
-        raise BodyTooLarge(f"An upload may have {tasks.backlog:,} bytes.", hint="Send it in several parts.")
-    upload = tasks.upload(collection, _FORMATS[media_type], announced, packed=encoding == "gzip", table=table)
+    if announced > most:
+        raise BodyTooLarge(f"An upload may have {most:,} bytes.", hint="Send it in several parts.")
+    return announced
+
+
+async def _received(request: Request, backend: Backend, upload: Upload) -> TaskDescription:
     with backend.arrivals.taken():
         try:
             await backend.receiving.run(upload.begin)

@@ -1,10 +1,15 @@
-// What a file is to the page: text, NDJSON or a table; null for others. A trailing `.gz` says that it is packed.
+// The files that the server reads by their names, besides lines and tables.
+const READ = ["docm", "docx", "eml", "epub", "htm", "html", "json", "mbox", "md", "msg", "odp", "ods", "odt", "parquet", "pdf", "pptm", "pptx", "rtf", "srt", "txt", "vtt", "xlsm", "xlsx"];
+const LINES = ["ndjson", "jsonl"];
+const TABLES = ["csv", "tsv"];
+export const ENDINGS = [...LINES, ...TABLES, ...READ, "gz"].map((ending) => `.${ending}`);
+
+// What a file is to the page: NDJSON, a table, or a file that the server reads; null for others. A trailing `.gz` says that it is packed.
 export function kindOf(name) {
   const plain = name.replace(/\.gz$/i, "");
-  const packed = plain !== name;
-  if (/\.(ndjson|jsonl)$/i.test(plain)) return { kind: "ndjson", packed, name: plain };
-  if (/\.(csv|tsv)$/i.test(plain)) return { kind: "table", packed, name: plain };
-  return /\.(txt|md)$/i.test(plain) && !packed ? { kind: "text", packed, name: plain } : null;
+  const ending = plain.split(".").at(-1).toLowerCase();
+  const kind = [["ndjson", LINES], ["table", TABLES], ["file", READ]].find(([, endings]) => plain.includes(".") && endings.includes(ending))?.[0];
+  return kind ? { kind, packed: plain !== name, name: plain } : null;
 }
 
 const READ_BYTES = 1 << 18;

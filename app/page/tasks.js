@@ -1,20 +1,10 @@
-import { ApiError, call, get, part, post } from "./api.js";
+import { get, part, post } from "./api.js";
 import { el, problem, table, when } from "./dom.js";
 import { t } from "./words.js";
 
 const AGAIN_MS = 1000;
 const ENDED = ["done", "failed", "cancelled"];
 export const hasEnded = (task) => ENDED.includes(task.status);
-
-// The results of an upload with their places, from 0. A body that takes long is answered by a task that goes on.
-export async function finished(answer) {
-  if (answer.results) return answer.results.map((result, place) => ({ ...result, place }));
-  let task = answer;
-  while (!hasEnded(task)) task = await get(`/tasks/${part(task.id)}?wait=5`);
-  if (task.status !== "done") throw new ApiError(0, { detail: task.error?.detail || t("upload_was", { status: task.status }), hint: task.error?.hint });
-  const lines = await call("GET", `/tasks/${part(task.id)}/results`, { reader: (response) => response.text() });
-  return lines.split("\n").filter(Boolean).map((line) => JSON.parse(line)).map((result) => ({ ...result, place: result.line - 1 }));
-}
 
 // The latest tasks of a collection with their progress, read again while one of them runs.
 export class Tasks {

@@ -7,10 +7,9 @@ const AT_ONCE = 1_000;
 // The ids that the results of a task name as written.
 export async function writtenBy(task) {
   const lines = await call("GET", `/tasks/${part(task.id)}/results`, { reader: (response) => response.text() });
-  return written(lines.split("\n").filter(Boolean).map((line) => JSON.parse(line)));
+  const results = lines.split("\n").filter(Boolean).map((line) => JSON.parse(line));
+  return [...new Set(results.filter((one) => one.status === "indexed").map((one) => one.id))];
 }
-
-export const written = (results) => [...new Set(results.filter((one) => one.status === "indexed").map((one) => one.id))];
 
 // Takes an upload back: a button that removes the documents which it wrote; `ids` reads which.
 export function undoButton(collection, file, count, ids, ondone) {

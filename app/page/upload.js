@@ -1,16 +1,22 @@
-import { ApiError, get, part, post, put, send } from "./api.js";
+import { ApiError, get, part, put, send } from "./api.js";
 import { address } from "./collections.js";
 import { clearProblem, el, field, fieldProblem, problem, say, select, table } from "./dom.js";
-import { kindOf } from "./files.js";
+import { ENDINGS, kindOf } from "./files.js";
 import { collectionName, freeName, stem } from "./names.js";
 import { update } from "./state.js";
 import { tableForm } from "./table_form.js";
-import { finished, hasEnded } from "./tasks.js";
-import { undoButton, writtenBy, written } from "./undo.js";
+import { hasEnded } from "./tasks.js";
+import { undoButton, writtenBy } from "./undo.js";
 import { roughly, t } from "./words.js";
 
 const NEW = "";
 const LEFT_FROM_MS = 2000;
+// How each kind of file is sent, and what its errors count.
+const SENT = {
+  ndjson: { path: "documents/import", type: "application/x-ndjson", unit: "line" },
+  table: { path: "documents/import", type: "text/csv", unit: "row" },
+  file: { path: "files", type: "application/octet-stream", unit: "record" },
+};
 const NO_PANELS = { follow: async () => {}, tasks: { show() {} } };
 
 // The form that adds files to a collection, which the panels then follow; `changed` is called when one has been added.
@@ -25,7 +31,7 @@ export function uploadForm(collections, panels = NO_PANELS, changed = async () =
     update({ c: value });
     panels.follow(value);
   });
-  const choose = el("input", { type: "file", multiple: true, accept: ".ndjson,.jsonl,.csv,.tsv,.gz,.txt,.md" });
+  const choose = el("input", { type: "file", multiple: true, accept: ENDINGS.join() });
   // The collection that files go into, made if it is new. What is wrong with its name is said at the field.
   const made = async (first) => {
     if (target.value !== NEW) return target.value;
@@ -75,9 +81,8 @@ class Addition {
     const { kind, file } = this;
     try {
       if (!kind) throw new ApiError(0, { detail: t("not_sent", { file: file.name }), hint: t("not_sent_hint") });
-      if (kind.kind === "text") await this.text();
-      else if (kind.kind === "ndjson") await this.stream({});
-      else this.place.replaceChildren(await tableForm(file, kind, (columns) => this.table(columns)));
+      if (kind.kind === "table") this.place.replaceChildren(await tableForm(file, kind, (columns) => this.table(columns)));
+      else await this.stream({});
     } catch (error) { this.place.replaceChildren(problem(error)); }
   }
 
@@ -86,22 +91,16 @@ class Addition {
     try { await this.stream(columns); await this.changed(); } catch (error) { this.place.replaceChildren(problem(error)); }
   }
 
-  async text() {
-    const { file } = this;
-    const document = { id: file.name, text: await file.text(), metadata: { file: file.name } };
-    const results = await finished(await post(`/collections/${part(this.collection)}/documents`, document));
-    const errors = results.flatMap((one) => (one.error ? [{ line: 1, detail: one.error.detail }] : []));
-    this.report({ [results[0].status]: 1 }, errors, t("line"), async () => written(results));
-  }
-
   // Sends the file as it is and follows the task that indexes it.
   async stream(columns) {
     const { file, kind, panels: { tasks } } = this;
     const bar = el("progress", { max: 1, value: 0, "aria-label": t("progress_of", { name: file.name }) });
     const words = el("p", {}, t("sending", { file: file.name }));
     this.place.replaceChildren(words, bar);
-    const headers = { "Content-Type": kind.kind === "table" ? "text/csv" : "application/x-ndjson", ...(kind.packed && { "Content-Encoding": "gzip" }) };
-    let task = await send(`/collections/${part(this.collection)}/documents/import?${new URLSearchParams(columns)}`, file, headers, (share) => { bar.value = share; });
+    const { path, type, unit } = SENT[kind.kind];
+    const headers = { "Content-Type": type, ...(kind.packed && path !== "files" && { "Content-Encoding": "gzip" }) };
+    const query = new URLSearchParams(path === "files" ? { name: file.name } : columns);
+    let task = await send(`/collections/${part(this.collection)}/${path}?${query}`, file, headers, (share) => { bar.value = share; });
     tasks.show();
     const started = performance.now();
     while (!hasEnded(task)) {
@@ -113,18 +112,22 @@ class Addition {
     }
     tasks.show();
     if (task.status !== "done") throw new ApiError(0, { detail: `${file.name}: ${task.error?.detail || task.status}`, hint: task.error?.hint });
-    this.report(task.counts, task.errors, t(kind.kind === "table" ? "row" : "line"), () => writtenBy(task));
+    this.report(task, t(unit));
   }
 
-  report(counts, errors, unit, ids) {
-    const { name } = this.file;
+  // What became of the file, and what of it was left out or is doubtful.
+  report(task, unit) {
+    const { name } = this.file, { counts, errors } = task, { lost = [], notice = "", unreadable = false } = task.result || {};
     const rows = errors.map((error) => [String(error.line), error.detail]);
     const done = `${name}: ${summary(counts)}`;
     this.place.replaceChildren(el("p", {}, done),
+      ...(lost.length ? [el("p", { class: "problem" }, t("lost_of", { name, what: lost.join(", ") }))] : []),
+      ...(unreadable ? [el("p", { class: "problem" }, t("unreadable", { name }))] : []),
+      ...(notice ? [el("p", { class: "meta" }, `${name}: ${notice}.`)] : []),
       ...(rows.length ? [table([unit, t("why")], rows, t("errors_of", { name }))] : []),
       ...(counts.failed > rows.length ? [el("p", { class: "meta" }, t("first_errors", { count: rows.length }))] : []),
       ...(counts.indexed ? [el("p", { class: "row actions" }, el("a", { class: "chip", href: address(this.collection, "") }, t("search_it")),
-        undoButton(this.collection, name, counts.indexed, ids, this.changed))] : []));
+        undoButton(this.collection, name, counts.indexed, () => writtenBy(task), this.changed))] : []));
     say(done);
   }
 }

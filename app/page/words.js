@@ -29,6 +29,12 @@ export const WORDS = {
   sign_out: { en: "Sign out", de: "Abmelden" },
   signed_out: { en: "Signed out. The key is forgotten.", de: "Abgemeldet. Der Schlüssel ist vergessen." },
   sign_in_title: { en: "Sign in with a key", de: "Mit einem Schlüssel anmelden" },
+  sign_in_at: { en: "Sign in at {host}", de: "Bei {host} anmelden" },
+  not_secure: { en: "This page has to be opened over https for that.", de: "Dafür muss diese Seite über https geöffnet sein." },
+  or_key: { en: "Or with a key:", de: "Oder mit einem Schlüssel:" },
+  not_signed_in: { en: "Signing in did not succeed.", de: "Die Anmeldung ist nicht gelungen." },
+  sign_in_lost: { en: "The answer does not belong to a sign-in that was begun in this tab. Try again.", de: "Die Antwort gehört zu keiner Anmeldung, die in diesem Tab begann. Versuchen Sie es noch einmal." },
+  provider_unreached: { en: "{host} does not answer this page. Whoever runs it has to allow this page's address.", de: "{host} antwortet dieser Seite nicht. Wer ihn betreibt, muss die Adresse dieser Seite zulassen." },
   key: { en: "API key", de: "API-Schlüssel" },
   key_kept: {
     en: "The key stays in this tab until you sign out or close it. A token of your identity provider is taken, too, where the server accepts one.",
@@ -77,8 +83,8 @@ export const WORDS = {
 
   add_documents: { en: "Add documents", de: "Dokumente hinzufügen" },
   add_hint: {
-    en: "Drop text files, tables (CSV, TSV) or NDJSON here, or choose them. Tables and NDJSON may be gzipped.",
-    de: "Legen Sie Textdateien, Tabellen (CSV, TSV) oder NDJSON hier ab, oder wählen Sie sie. Tabellen und NDJSON dürfen gepackt sein (gzip).",
+    en: "Drop files here, or choose them: PDF, Word, Excel, slides, e-mail, tables, text, NDJSON and more, also gzipped.",
+    de: "Legen Sie Dateien hier ab, oder wählen Sie sie: PDF, Word, Excel, Folien, E-Mail, Tabellen, Text, NDJSON und andere, auch gepackt (gzip).",
   },
   into: { en: "Into", de: "In" },
   new_collection: { en: "A new collection", de: "Eine neue Sammlung" },
@@ -87,8 +93,8 @@ export const WORDS = {
   files: { en: "Files", de: "Dateien" },
   not_sent: { en: "{file} was not sent.", de: "{file} wurde nicht gesendet." },
   not_sent_hint: {
-    en: "The page takes .txt, .md, .csv, .tsv, .ndjson and .jsonl; `spanseek index` also reads PDF, Word, Excel, e-mail, HTML, subtitles and Parquet.",
-    de: "Die Seite nimmt .txt, .md, .csv, .tsv, .ndjson und .jsonl; `spanseek index` liest auch PDF, Word, Excel, E-Mail, HTML, Untertitel und Parquet.",
+    en: "Files that end like this are not read. Save it as PDF, .docx, .xlsx, .eml, .html, .csv or .txt, or unpack it.",
+    de: "Dateien mit dieser Endung werden nicht gelesen. Speichern Sie sie als PDF, .docx, .xlsx, .eml, .html, .csv oder .txt, oder entpacken Sie sie.",
   },
   columns: {
     en: "Its columns are {names}. Those that are not chosen become metadata.",
@@ -116,6 +122,9 @@ export const WORDS = {
   },
   line: { en: "Line", de: "Zeile" },
   row: { en: "Row", de: "Zeile" },
+  record: { en: "Record", de: "Eintrag" },
+  lost_of: { en: "Left out of {name}: {what}.", de: "Aus {name} fehlt: {what}." },
+  unreadable: { en: "{name} could not be read to its end.", de: "{name} war nicht bis zum Ende zu lesen." },
   why: { en: "Why", de: "Warum" },
   errors_of: { en: "Errors of {name}", de: "Fehler in {name}" },
   first_errors: { en: "The first {count} errors; the task's results have all.", de: "Die ersten {count} Fehler; die Ergebnisse der Aufgabe haben alle." },
@@ -243,6 +252,9 @@ export const WORDS = {
     en: "Write what you are looking for in your own words: a phrase or a sentence. Spans of text that mean the same are found, wherever they stand.",
     de: "Schreiben Sie mit Ihren Worten, was Sie suchen: eine Phrase oder einen Satz. Gefunden werden Textstellen, die dasselbe sagen, wo immer sie stehen.",
   },
+  corpus_size: { en: "{name}: {documents} documents, {passages} passages", de: "{name}: {documents} Dokumente, {passages} Passagen" },
+  searched_last: { en: "Searched last", de: "Zuletzt gesucht" },
+  saved_phrases: { en: "Saved phrases", de: "Gespeicherte Phrasen" },
   for_example: { en: "For example", de: "Zum Beispiel" },
   keys_hint: {
     en: "[j] and [k] step through the hits, [Enter] opens one, [b] shows what was said before, [y] and [n] judge it, [w] says why, [/] returns to the phrase.",
@@ -392,6 +404,7 @@ export const WORDS = {
   exporting: { en: "Exporting", de: "Wird exportiert" },
   exported: { en: "Exported", de: "Exportiert" },
   format_csv: { en: "CSV, for a spreadsheet", de: "CSV, für Tabellen" },
+  format_xlsx: { en: "XLSX, for Excel", de: "XLSX, für Excel" },
   format_ndjson: { en: "NDJSON, all fields", de: "NDJSON, alle Felder" },
   format_parquet: { en: "Parquet, typed columns", de: "Parquet, mit Datentypen" },
   copy_citations: { en: "Copy as citations", de: "Als Zitate kopieren" },

@@ -87,9 +87,13 @@ class TaskService:
         *,
         packed: bool = False,
         table: Mapping[str, JsonValue] | None = None,
+        name: str = "",
     ) -> "Upload":
-        """A body that is about to arrive; ``table`` says how one of CSV is read, as ``ReadOptions`` do."""
-        body = {"format": format, "packed": packed, "table": dict(table or {})}
+        """A body that is about to arrive; ``table`` says how one of CSV is read, as ``ReadOptions`` do.
+
+        ``name`` is that of a file, which is read as `spanseek index` reads it.
+        """
+        body = {"format": format, "packed": packed, "table": dict(table or {}), "name": name}
         return Upload(self, self._store, collection, body, announced)
 
     def forget(self, id: str) -> None:
@@ -219,8 +223,9 @@ class Upload:
             self._body.finish()
             if not self._body.text_bytes:
                 raise InvalidInput("The body holds no document.", hint="Send at least one.", field="body")
-            # Progress counts the bytes of the text of NDJSON, and of the file of CSV.
-            total = self._body.text_bytes if self._options["format"] == "ndjson" else self._body.bytes
+            # Progress counts the bytes of the text of lines, and else of the file.
+            are_lines = self._options["format"] == "ndjson" and not self._options["name"]
+            total = self._body.text_bytes if are_lines else self._body.bytes
             # The collection may have given its texts up since the body began to arrive.
             _require_stored_texts(self._catalog.by_id(self._target_id))
             task = received(self._catalog, self.id, self._body.bytes, total, self._options)

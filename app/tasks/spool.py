@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Final, Literal, TypeAlias
+from typing import BinaryIO, Final, TypeAlias
 
 from indexer.disk import full_disk_named
 from models.atomic import fsync, fsync_open, make_folder
@@ -18,7 +18,8 @@ from models.errors import InvalidInput
 from models.failpoints import failpoint
 from models.types import JsonValue
 
-Format: TypeAlias = Literal["ndjson", "csv"]
+# The ending of a body's file, by which it is read: of a file that was sent by its name that of the name, without `.gz`.
+Format: TypeAlias = str
 _CHUNK: Final = 2**16
 # As much is unpacked at once: for so long other threads have the interpreter to themselves.
 _UNPACKED: Final = 2**20

@@ -75,6 +75,7 @@ def index_upload(context: TaskContext) -> dict[str, JsonValue]:
         context.claim.task.total or 0,
         packed=context.options["packed"],
         table=table_options(context.options.get("table") or {}),
+        name=context.options.get("name") or "",
     )
     progress, characters = _Progress.of(context.checkpoint), _FIRST_CHARACTERS
     results = ResultWriter(context.spool, progress.results)
@@ -97,7 +98,7 @@ def index_upload(context: TaskContext) -> dict[str, JsonValue]:
         results.close()
     context.progress(lines.total_bytes, lines.total_bytes, progress.checkpoint())
     generation = context.services.store.catalog.generation(context.collection)
-    return {"lines": progress.lines, **progress.counts, "generation": generation}
+    return {"lines": progress.lines, **progress.counts, **lines.report(), "generation": generation}
 
 
 def _index(context: TaskContext, batch: Sequence[Line], results: ResultWriter, progress: _Progress) -> None:
@@ -140,13 +141,25 @@ def _next_size(characters: int, seconds: float) -> int:
 
 
 class UploadLines:
-    """The lines of a body. Iterate once; ``read_bytes`` of ``total_bytes`` says how far."""
+    """The lines of a body, or the records of a file that has a ``name``.
+
+    Iterate once; ``read_bytes`` of ``total_bytes`` says how far. An error of the operating system that a table meets is
+    one of the machine; readers of other files also raise them for files that are broken.
+    """
 
     def __init__(
-        self, path: Path, format: Format, total_bytes: int, *, packed: bool, table: ReadOptions | None = None
+        self,
+        path: Path,
+        format: Format,
+        total_bytes: int,
+        *,
+        packed: bool,
+        table: ReadOptions | None = None,
+        name: str = "",
     ) -> None:
-        self._path, self._format, self._packed = path, format, packed
-        self._source = Source(path, table, name="The table", is_sound=True) if format == "csv" else None
+        self._path, self._packed = path, packed
+        are_lines = format == "ndjson" and not name
+        self._source = None if are_lines else Source(path, table, name=name or "The table", is_sound=not name)
         self._file: BinaryIO | None = None
         self.total_bytes = total_bytes
 
@@ -156,6 +169,18 @@ class UploadLines:
         if self._source is not None:
             return self._source.read_bytes
         return self._file.tell() if self._file is not None and not self._file.closed else self.total_bytes
+
+    def report(self) -> dict[str, JsonValue]:
+        """What was concluded about a file or a table, and what of its text was left out; of lines nothing."""
+        source = self._source
+        if source is None:
+            return {}
+        return {
+            "notice": "; ".join(source.notices.values()),
+            "lost": [each for lost in source.lost.values() for each in lost],
+            "unreadable": bool(source.unreadable),
+            "replaced": source.replaced,
+        }
 
     def __iter__(self) -> Iterator[Line]:
         if self._source is not None:

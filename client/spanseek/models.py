@@ -878,6 +878,17 @@ class Progress(Answer):
     """What `done` and `total` count."""
 
 
+class Provider(Answer):
+    """An identity provider (OpenID Connect), and the public client as which the page asks it."""
+
+    issuer: str
+    """The issuer, whose discovery document has its addresses."""
+    client_id: str
+    """The public client, which has no secret."""
+    scope: str
+    """The scopes to ask for."""
+
+
 class QueryError(Answer):
     """The error of one query of a batch."""
 
@@ -1027,6 +1038,13 @@ class Share(Answer):
     value: float
     low: float
     high: float
+
+
+class SignIn(Answer):
+    """How a person may sign in, beside API keys."""
+
+    provider: Provider | None = None
+    """The identity provider; null if there is none."""
 
 
 class SnapshotDescription(Answer):

@@ -121,12 +121,17 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What became of documents: the numbers of those indexed, unchanged and failed, and the first errors."""
+    """What became of documents: the numbers of those indexed, unchanged and failed, and the first errors.
+
+    Of a file, ``lost`` is what it shows and the index lacks, and ``notice`` what was concluded, or is doubtful.
+    """
 
     indexed: int = 0
     unchanged: int = 0
     failed: int = 0
     errors: tuple[Refused, ...] = ()
+    lost: tuple[str, ...] = ()
+    notice: str = ""
 
     def __add__(self, other: "Added") -> "Added":
         return Added(
@@ -134,14 +139,17 @@ class Added:
             self.unchanged + other.unchanged,
             self.failed + other.failed,
             self.errors + other.errors,
+            self.lost + other.lost,
+            "; ".join(filter(None, (self.notice, other.notice))),
         )
 
     @classmethod
     def of_task(cls, task: TaskDescription) -> "Added":
         """What an upload has done."""
         errors = tuple(Refused(each.line, each.id, each.detail) for each in task.errors)
-        counts = task.counts
-        return cls(counts.get("indexed", 0), counts.get("unchanged", 0), counts.get("failed", 0), errors)
+        counts, result = task.counts, task.result or {}
+        said = tuple(result.get("lost", ())), str(result.get("notice", ""))
+        return cls(counts.get("indexed", 0), counts.get("unchanged", 0), counts.get("failed", 0), errors, *said)
 
     @classmethod
     def of_answer(cls, answer: WrittenDocuments) -> "Added":

@@ -48,7 +48,7 @@ def file_type(path: Path) -> FileType:
     is_packed = path.suffix.lower() == ".gz"
     suffix = Path(path.stem if is_packed else path.name).suffix.lower()
     if suffix not in _TYPES:
-        raise SpanseekError(f"{path.name} is not .csv, .ndjson or .jsonl: index it with `spanseek index --source`.")
+        raise SpanseekError(f"{path.name} is not .csv, .ndjson or .jsonl: send it with `add_file`.")
     return FileType(_TYPES[suffix], "gzip" if is_packed else None)
 
 

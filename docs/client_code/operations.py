@@ -23,6 +23,8 @@ _REPEATABLE: Final = frozenset(
         "delete_documents_by_filter",
     ]
 )
+# Bodies that are sent as they are read.
+_STREAMED: Final = ("application/x-ndjson", "application/octet-stream")
 
 
 def operations(document: Schema) -> str:
@@ -49,7 +51,8 @@ def _operation(method: str, path: str, operation: Schema, schemas: Schema) -> st
     in_path = [each["name"] for each in parameters if each["in"] == "path"]
     query = [(each["name"], each["schema"], each.get("required"), each) for each in parameters if each["in"] == "query"]
     content = operation.get("requestBody", {}).get("content", {})
-    streamed = "application/x-ndjson" in content
+    sent = next((each for each in _STREAMED if each in content), "")
+    streamed = bool(sent)
     body = [] if streamed else _body(content, schemas)
     whole = bool(content) and not streamed and not body
     clash = {each[0] for each in query} & {each[0] for each in body}
@@ -57,7 +60,7 @@ def _operation(method: str, path: str, operation: Schema, schemas: Schema) -> st
     arguments = [f"{each}: str" for each in in_path]
     arguments += ["content: Content"] * streamed + ["body: Mapping[str, object]"] * whole
     named = [_argument(each, schemas) for each in [*body, *query]]
-    named += ['content_type: str = "application/x-ndjson"', "content_encoding: str | None = None"] * streamed
+    named += [f'content_type: str = "{sent}"', "content_encoding: str | None = None"] * streamed
     arguments += ["*", *sorted(named, key=lambda each: " = " in each)] if named else []
     step = re.sub(r"{(.+?)}", r"{quoted(\1)}", path)
     call = [f'"{method}"', f'f"{step}"' if in_path else f'"{path}"']

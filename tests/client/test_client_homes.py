@@ -70,6 +70,20 @@ def test_what_is_added_again_is_unchanged_and_what_is_wrong_says_so(homes: Homes
     assert (added.indexed, added.failed, added.errors[0].id) == (1, 1, "y")
 
 
+def test_a_file_of_any_format_is_read_by_the_server_which_says_what_it_left_out(homes: Homes, tmp_path: Path) -> None:
+    mail = tmp_path / "mail.eml"
+    mail.write_bytes(
+        b"From: a@example.org\nSubject: x\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n"
+        b"--b\nContent-Type: text/plain\n\nSee the attachment.\n"
+        b"--b\nContent-Type: application/octet-stream\nContent-Disposition: attachment; filename=a.dwg\n\n1\n--b--\n"
+    )
+    added = homes.agree(lambda db: db.collection("mails").add_file(mail, name="inbox/1.eml"))
+    assert (added.indexed, added.failed, added.lost) == (1, 0, ("attachment a.dwg, which has no reader",))
+    assert "See the attachment." in homes.agree(lambda db: db.collection("mails").read("inbox/1.eml").text)
+    tmp_path.joinpath("old.doc").write_bytes(b"x")
+    assert "UnsupportedMediaType" in outcome(lambda: homes.connected.collection("mails").add_file(tmp_path / "old.doc"))
+
+
 def test_large_uploads_are_streamed_and_followed(homes: Homes) -> None:
     texts = [f"text number {number} is about nothing else " * 20 for number in range(400)]
     states: list[str] = []

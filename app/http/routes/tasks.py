@@ -15,7 +15,7 @@ from app.answers import described
 from app.http.auth import Caller, CallerDependency
 from app.http.openapi import LINES, problems
 from app.http.pools import in_pool
-from app.http.receiving import receive_upload, task_or_wait
+from app.http.receiving import receive_file, receive_upload, task_or_wait
 from app.http.responses import answer_response
 from app.http.routes.calibrations import CalibrateBody
 from app.http.routes.collections import RecipeBody
@@ -63,6 +63,22 @@ class TableQuery(BaseModel):
     def options(self) -> dict[str, JsonValue]:
         """The options that differ from their defaults."""
         return self.model_dump(exclude_defaults=True)
+
+
+class FileQuery(TableQuery):
+    """The name of a file, and options for reading it; absent fields are detected."""
+
+    name: _Column = Field(
+        description="Its name, which says by its ending what it is; the id of a file that is one document.",
+        examples=["offer.pdf"],
+    )
+    encoding: _Column | None = Field(None, description="Encoding of tables and texts, as Python names it.")
+    records: _Column | None = Field(None, description="Field of a JSON object that holds the records.")
+    comments: bool = Field(False, description="Read comments of documents and slides, and notes stuck to a PDF.")
+
+    def options(self) -> dict[str, JsonValue]:
+        """The reading options that differ from their defaults."""
+        return self.model_dump(exclude_defaults=True, exclude={"name"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,6 +158,18 @@ _SENT: dict[str, Any] = {
     }
 }
 
+_SENT_FILE: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/octet-stream": {
+                "schema": {"type": "string", "format": "binary", "description": "The bytes of the file."},
+                "example": "I want to cancel.",
+            }
+        },
+    }
+}
+
 
 @router.post(
     "/collections/{collection}/documents/import",
@@ -161,6 +189,23 @@ async def import_documents(
     """Receive documents as a stream, to the disk, and index them as a task: what is accepted will be indexed."""
     caller.require("index", collection)
     return answer_response(await receive_upload(request, caller.backend, collection, table.options()), 202)
+
+
+@router.post(
+    "/collections/{collection}/files",
+    tags=["documents"],
+    status_code=202,
+    response_model=TaskDescription,
+    openapi_extra=_SENT_FILE,
+    summary="Upload a file of any format",
+    responses=problems(404, 409, 507),
+)
+async def add_file(
+    collection: CollectionPath, request: Request, caller: CallerDependency, file: Annotated[FileQuery, Query()]
+) -> Response:
+    """Receive a file as it is, and read and index it as a task: PDF, Office, e-mail, tables, text and others."""
+    caller.require("index", collection)
+    return answer_response(await receive_file(request, caller.backend, collection, file.name, file.options()), 202)
 
 
 @router.post("/tasks", status_code=202, response_model=TaskDescription, summary="Start a task", responses=_WRITE)

@@ -1770,6 +1770,69 @@ class AsyncApi:
             ).content,
         )
 
+    async def add_file(
+        self,
+        collection: str,
+        content: Content,
+        *,
+        name: str,
+        id_column: str | None = None,
+        text_column: str | None = None,
+        part_column: str | None = None,
+        metadata_columns: Sequence[str] | None = None,
+        row_ids: str | None = None,
+        delimiter: str | None = None,
+        quote: str | None = None,
+        typed: bool | None = None,
+        encoding: str | None = None,
+        records: str | None = None,
+        comments: bool | None = None,
+        content_type: str = "application/octet-stream",
+        content_encoding: str | None = None,
+    ) -> models.TaskDescription:
+        """Receive a file as it is, and read and index it as a task: PDF, Office, e-mail, tables, text and
+        others.
+
+        - ``id_column``: Column of ids; `id` without it.
+        - ``text_column``: Column of texts; `text` without it.
+        - ``part_column``: Rows of one id are the parts of one document, in this order.
+        - ``metadata_columns``: Columns of metadata; all others without it.
+        - ``row_ids``: Make ids of this name and the row's number, such as `notes.csv:7`.
+        - ``delimiter``: The sign between cells; detected without it.
+        - ``quote``: The sign around cells, `"` without it; `none` for tables without quoting.
+        - ``typed``: Read columns of numbers and of true and false as such.
+        - ``name``: Its name, which says what it is, such as `offer.pdf`; the id of what is one.
+        - ``encoding``: Encoding of tables and texts, as Python names it.
+        - ``records``: Field of a JSON object that holds the records.
+        - ``comments``: Read comments of documents and slides, and notes stuck to a PDF.
+        """
+        return read(
+            models.TaskDescription,
+            (
+                await self._transport.request(
+                    "POST",
+                    f"/collections/{quoted(collection)}/files",
+                    params={
+                        "id_column": id_column,
+                        "text_column": text_column,
+                        "part_column": part_column,
+                        "metadata_columns": metadata_columns,
+                        "row_ids": row_ids,
+                        "delimiter": delimiter,
+                        "quote": quote,
+                        "typed": typed,
+                        "name": name,
+                        "encoding": encoding,
+                        "records": records,
+                        "comments": comments,
+                    },
+                    content=content,
+                    content_type=content_type,
+                    content_encoding=content_encoding,
+                )
+            ).content,
+        )
+
     async def create_task(self, body: Mapping[str, object]) -> models.TaskDescription:
         """Queue long work. Tasks of one collection run one after the other, in their order."""
         return read(models.TaskDescription, (await self._transport.request("POST", "/tasks", json=body)).content)
@@ -1941,6 +2004,10 @@ class AsyncApi:
             models.RevokedKey,
             (await self._transport.request("DELETE", f"/admin/keys/{quoted(id)}", repeatable=True)).content,
         )
+
+    async def get_sign_in(self) -> models.SignIn:
+        """Say which identity provider gives tokens to people, if any; each takes API keys, too."""
+        return read(models.SignIn, (await self._transport.request("GET", "/sign-in", repeatable=True)).content)
 
     async def live(self) -> models.Live:
         """Always 200: restart a process that does not answer."""

@@ -103,6 +103,25 @@ class AsyncCollection:
                 added += Added.of_answer(written)
         return added
 
+    async def add_file(
+        self,
+        path: Path,
+        *,
+        name: str | None = None,
+        progress: bool | Watch | None = None,
+        **options: Any,  # noqa: ANN401
+    ) -> Added:
+        """Index a file of any format that `spanseek index` reads, such as PDF, Office and e-mail, as it is.
+
+        ``name``, the file's own without it, says what it is, and is the id of a file that is one document. ``options``
+        are those of ``POST /collections/{collection}/files``. ``lost`` and ``notice`` of the answer say what of its
+        text is not in the index, and what is doubtful. Makes the collection if it is not there.
+        """
+        await self._described_or_made()
+        sent = _sent(pieces_of(path))
+        task = await self._api.add_file(self.name, sent, name=name or path.name, **options)
+        return await self._followed(task, watcher(progress))
+
     async def _add_file(
         self,
         path: Path,

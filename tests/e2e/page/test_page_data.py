@@ -1,11 +1,16 @@
 """The walk of a person who loads data, and the API's reference, in a real browser."""
 
 import gzip
-import json
+import io
 
 import pytest
+from openpyxl import Workbook
 
+from indexer.sources.formats import READERS
 from tests.e2e.page.checks import no_sideways_scrolling, serious
+from tests.pdf_files import lines as page_of
+from tests.pdf_files import pdf
+from tests.word_files import paragraph, run, word_file
 
 pytestmark = pytest.mark.slow
 
@@ -31,11 +36,11 @@ def test_files_are_uploaded_with_errors_by_line(page):
     calls = '{"id": "x", "text": "cancel it"}\n{broken\n{"id": "y", "text": 7}\n'
     packed = gzip.compress(b'{"id": "z", "text": "packed"}\n')
     files = [file("notes.csv", table), file("calls.ndjson", calls), file("more.ndjson.gz", packed)]
-    page.get_by_label("Files").set_input_files([*files, file("letter.txt", "Dear all"), file("letter.pdf", b"%PDF")])
+    page.get_by_label("Files").set_input_files([*files, file("letter.txt", "Dear all"), file("letter.doc", b"old")])
     page.get_by_text("calls.ndjson: 1 indexed, 0 unchanged, 2 failed").first.wait_for()
     page.get_by_text("more.ndjson.gz: 1 indexed, 0 unchanged, 0 failed").first.wait_for()
     page.get_by_text("letter.txt: 1 indexed, 0 unchanged, 0 failed").first.wait_for()
-    page.get_by_role("alert").get_by_text("letter.pdf was not sent.").wait_for()
+    page.get_by_role("alert").get_by_text("letter.doc was not sent.").wait_for()
     form = page.get_by_role("form", name="notes.csv")
     form.get_by_text("Its columns are id, text, kind.").wait_for()
     assert serious(page) == []
@@ -147,8 +152,8 @@ def test_the_first_rows_of_a_table_are_read(desktop):
 def test_a_file_becomes_a_task_with_errors_by_line(page):
     page.goto("/?view=data&c=sample")
     into_new(page, f"tasks-{page.viewport_size['width']}")
-    lines = [f'{{"id": "l{number}", "text": "cancel it"}}' for number in range(20)]
-    page.get_by_label("Files").set_input_files([file("many.ndjson", "\n".join([*lines, "{broken"]))])
+    calls = [f'{{"id": "l{number}", "text": "cancel it"}}' for number in range(20)]
+    page.get_by_label("Files").set_input_files([file("many.ndjson", "\n".join([*calls, "{broken"]))])
     page.get_by_text("upload: done").wait_for()
     page.get_by_text("Errors by line").click()
     assert page.get_by_role("region", name="Errors of upload").locator("tbody td").first.inner_text() == "21"
@@ -171,16 +176,49 @@ def test_dropped_files_are_indexed(page):
     page.get_by_text("letter.txt: 1 indexed, 0 unchanged, 0 failed").first.wait_for()
 
 
+def test_files_of_many_formats_are_dropped_at_once(desktop):
+    """Two are documents named after their files, one is a table of Excel, and one is broken."""
+    desktop.goto("/?view=data&c=sample")
+    into_new(desktop, "formats")
+    book, table = Workbook(), io.BytesIO()
+    book.active.append(["id", "text"])
+    book.active.append(["t-1", "The zeppelin is late."])
+    book.save(table)
+    message = "From: a@example.org\nSubject: Parcel\n\nThe parcel never came.\n"
+    files = [
+        file("offer.pdf", pdf(page_of("A zeppelin is offered."))),
+        file("letter.docx", word_file(paragraph(run("Dear captain.")))),
+        file("mail.eml", message),
+        file("tickets.xlsx", table.getvalue()),
+        file("broken.pdf", b"no PDF"),
+    ]
+    desktop.get_by_label("Files").set_input_files(files)
+    for name in ("offer.pdf", "letter.docx", "mail.eml", "tickets.xlsx"):
+        desktop.get_by_text(f"{name}: 1 indexed, 0 unchanged, 0 failed").first.wait_for()
+    errors = desktop.get_by_role("region", name="Errors of broken.pdf")
+    errors.get_by_text("not a PDF that can be read").wait_for()
+    for id, text in (("offer.pdf", "zeppelin"), ("letter.docx", "captain"), ("mail.eml", "parcel"), ("t-1", "late")):
+        assert text in desktop.request.get(f"/collections/formats/documents/{id}").json()["text"]
+    assert serious(desktop) == []
+
+
+def test_the_page_offers_what_the_server_reads(desktop):
+    desktop.goto("/?view=data&c=sample")
+    offered = desktop.get_by_label("Files").get_attribute("accept").split(",")
+    assert set(offered) == {*READERS, ".gz"}
+
+
 def test_an_upload_that_is_answered_by_a_task_is_followed_to_its_end(page):
     page.goto("/?view=data&c=sample")
-    task = {"id": "slow", "kind": "upload", "status": "running", "errors": [], "counts": {}}
-    result = {"line": 1, "id": "letter.txt", "status": "failed", "error": {"code": "x", "detail": "It is too long."}}
-    page.route("**/documents", lambda route: route.fulfill(status=202, json=task))
-    page.route("**/tasks/slow?*", lambda route: route.fulfill(json=task | {"status": "done"}))
-    page.route("**/tasks/slow/results", lambda route: route.fulfill(body=json.dumps(result) + "\n"))
+    task = {"id": "slow", "kind": "upload", "status": "running", "errors": [], "counts": {}, "progress": {}}
+    error = {"line": 1, "id": "letter.txt", "code": "x", "detail": "It is too long."}
+    end = {"status": "done", "counts": {"failed": 1}, "errors": [error], "result": {"lost": ["2 pages"], "notice": ""}}
+    page.route("**/files?*", lambda route: route.fulfill(status=202, json=task))
+    page.route("**/tasks/slow?*", lambda route: route.fulfill(json=task | end))
     drop(page, f"slow-{page.viewport_size['width']}")
     page.get_by_text("letter.txt: 0 indexed, 0 unchanged, 1 failed").first.wait_for()
     page.get_by_role("region", name="Errors of letter.txt").get_by_text("It is too long.").wait_for()
+    page.get_by_text("Left out of letter.txt: 2 pages.").wait_for()
 
 
 def test_a_snapshot_is_made_downloaded_restored_and_deleted(page):
