@@ -1,13 +1,19 @@
-"""Exports as bytes: rows as CSV and Parquet, made while they are read, for HTTP and for files."""
+"""Exports as bytes: rows as CSV and Parquet, made while they are read, and as workbooks, for HTTP and for files."""
 
 import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
+from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, Any, Final, Generic, Literal, TypeAlias, TypeVar
 
-Format = Literal["ndjson", "csv", "parquet"]
+from models.errors import InvalidInput
+
+Format = Literal["ndjson", "csv", "xlsx", "parquet"]
 Kind = Literal["string", "int64", "float64"]
 Row: TypeAlias = Mapping[str, Any]
 Item = TypeVar("Item")
@@ -15,11 +21,15 @@ Item = TypeVar("Item")
 MEDIA_TYPES: Final[Mapping[Format, str]] = {
     "ndjson": "application/x-ndjson",
     "csv": "text/csv",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     "parquet": "application/vnd.apache.parquet",
 }
 # A row group of Parquet, which is in memory at once, ends at so many rows or characters.
 _ROWS: Final = 10_000
 _CHARACTERS: Final = 2**24
+# The rows of a sheet of a workbook, but for its header, and the bytes of a piece of its file.
+_SHEET: Final = 1_048_575
+_PIECE: Final = 2**18
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +81,62 @@ def parquet_pieces(
         if said is not None:
             writer.add_key_value_metadata({"spanseek": said})
     yield sink.taken()
+
+
+def check_workbooks() -> None:
+    """Raise ``InvalidInput`` where the library that writes workbooks is not installed."""
+    try:
+        import openpyxl  # noqa: F401
+    except ImportError as error:
+        raise InvalidInput(
+            "Excel workbooks are written by openpyxl, which is not installed.",
+            hint="Install the extra `files`, or choose csv or parquet.",
+            field="format",
+        ) from error
+
+
+def xlsx_pieces(columns: Sequence[str], rows: Iterable[Row]) -> Iterator[bytes]:
+    """Rows as a workbook of Excel, which is whole before its first piece. Raises ``InvalidInput`` without openpyxl."""
+    check_workbooks()
+    return _workbook_pieces(columns, rows)
+
+
+def _workbook_pieces(columns: Sequence[str], rows: Iterable[Row]) -> Iterator[bytes]:
+    with TemporaryFile() as file:
+        write_workbook(file, columns, ([row[name] for name in columns] for row in rows))
+        file.seek(0)
+        while piece := file.read(_PIECE):
+            yield piece
+
+
+def write_workbook(file: Path | IO[bytes], columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write rows of cells below a header, into as many sheets as they need; memory holds one row."""
+    from openpyxl import Workbook
+
+    workbook = Workbook(write_only=True)
+    with closing(workbook):
+        sheet: Any = None
+        left = 0
+        for row in chain([None], rows):
+            if not left:
+                sheet, left = workbook.create_sheet(), _SHEET
+                sheet.append(list(columns))
+            if row is not None:
+                sheet.append([_cell(sheet, value) for value in row])
+                left -= 1
+        workbook.save(file)
+
+
+def _cell(sheet: Any, value: object) -> object:  # noqa: ANN401
+    """A value as a cell: a text that begins like a formula stays a text."""
+    if not isinstance(value, str):
+        return value
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+
+    cell = WriteOnlyCell(sheet, ILLEGAL_CHARACTERS_RE.sub("", value))
+    cell.data_type = "s"
+    return cell
 
 
 def _groups(rows: Iterable[Row]) -> Iterator[list[Row]]:

@@ -75,7 +75,7 @@ def export_documents(
     """Write documents with their texts to a file that can be indexed again."""
     from app.collections.exporting import DOCUMENT_FORMATS
 
-    check_new_file(path, (*FILES, ".ndjson.gz"))
+    check_new_file(path, (*(ending for ending, name in FILES.items() if name in DOCUMENT_FORMATS), ".ndjson.gz"))
     format = DOCUMENT_FORMATS[FILES[Path(path.name.removesuffix(".gz")).suffix]]
     written = 0
 

@@ -15,7 +15,7 @@ from app.tabular import Format
 from models.atomic import replacing
 
 # The endings of files, and their formats.
-FILES: Final[dict[str, Format]] = {".ndjson": "ndjson", ".csv": "csv", ".parquet": "parquet"}
+FILES: Final[dict[str, Format]] = {".ndjson": "ndjson", ".csv": "csv", ".xlsx": "xlsx", ".parquet": "parquet"}
 
 
 def check_new_file(path: Path, endings: tuple[str, ...]) -> None:

@@ -58,7 +58,8 @@ def search(
         Path | None,
         typer.Option(
             "--out",
-            help="Write all hits of one collection, up to 100,000, to this new file: `.ndjson`, `.csv` or `.parquet`.",
+            help="Write all hits of one collection, up to 100,000, to this new file: `.ndjson`, `.csv`, `.xlsx` or "
+            "`.parquet`.",
         ),
     ] = None,
     context: ContextOption = None,

@@ -11,6 +11,7 @@ Item = TypeVar("Item")
 _SCHEMAS: Mapping[Format, dict[str, str]] = {
     "ndjson": {"type": "string"},
     "csv": {"type": "string"},
+    "xlsx": {"type": "string", "format": "binary"},
     "parquet": {"type": "string", "format": "binary"},
 }
 

@@ -3,30 +3,21 @@
 import csv
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from app.requests import MinedFormat
+from app.tabular import check_workbooks, write_workbook
 from models.atomic import rename, replacing
-from models.errors import InvalidInput
 from models.interruption import checked
 
 TableName: TypeAlias = Literal["hits", "counts", "copies"]
 TABLES: Final[tuple[TableName, ...]] = get_args(TableName)
-MEDIA_TYPES: Final[Mapping[MinedFormat, str]] = {
-    "ndjson": "application/x-ndjson",
-    "csv": "text/csv",
-    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-    "parquet": "application/vnd.apache.parquet",
-}
 
 # Rows in memory at once.
 _ROWS: Final = 5_000
-# The rows of a sheet, but for its header.
-_SHEET: Final = 1_048_575
 
 Row: TypeAlias = Mapping[str, Any]
 
@@ -61,14 +52,7 @@ COLUMNS: Final[Mapping[TableName, tuple[Column, ...]]] = {
 def check_format(format: MinedFormat) -> None:
     """Raise ``InvalidInput`` for a form that needs a library which is not installed."""
     if format == "xlsx":
-        try:
-            import openpyxl  # noqa: F401
-        except ImportError as error:
-            raise InvalidInput(
-                "Excel workbooks are written by openpyxl, which is not installed.",
-                hint="Install the extra `files`, or choose csv or parquet.",
-                field="format",
-            ) from error
+        check_workbooks()
 
 
 def table_of(folder: Path, table: TableName, format: MinedFormat) -> Path:
@@ -95,32 +79,8 @@ def _write_csv(path: Path, columns: tuple[Column, ...], rows: Iterator[Row]) -> 
 
 
 def _write_xlsx(path: Path, columns: tuple[Column, ...], rows: Iterator[Row]) -> None:
-    from openpyxl import Workbook
-
-    workbook = Workbook(write_only=True)
-    with closing(workbook):
-        sheet: Any = None
-        left = 0
-        for row in chain([None], rows):
-            if not left:
-                sheet, left = workbook.create_sheet(), _SHEET
-                sheet.append([column.name for column in columns])
-            if row is not None:
-                sheet.append([_cell(sheet, column.of(row)) for column in columns])
-                left -= 1
-        workbook.save(path)
-
-
-def _cell(sheet: Any, value: object) -> object:  # noqa: ANN401
-    """A value as a cell: a text that begins like a formula stays a text."""
-    if not isinstance(value, str):
-        return value
-    from openpyxl.cell import WriteOnlyCell
-    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
-
-    cell = WriteOnlyCell(sheet, ILLEGAL_CHARACTERS_RE.sub("", value))
-    cell.data_type = "s"
-    return cell
+    names = [column.name for column in columns]
+    write_workbook(path, names, ([column.of(row) for column in columns] for row in rows))
 
 
 def _write_parquet(path: Path, columns: tuple[Column, ...], rows: Iterator[Row]) -> None:

@@ -6,7 +6,7 @@ import { t } from "./words.js";
 
 // What is exported at most: what the second look judges in one export.
 const MOST = 10_000;
-const FORMATS = { csv: "text/csv", ndjson: "application/x-ndjson", parquet: "application/vnd.apache.parquet" };
+const FORMATS = { csv: "text/csv", xlsx: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", ndjson: "application/x-ndjson", parquet: "application/vnd.apache.parquet" };
 
 // A menu beside the count: the hits that are shown as a file, or as citations. `chosen` says what is shown.
 export function exportMenu(request, chosen) {

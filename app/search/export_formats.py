@@ -6,7 +6,7 @@ from typing import Any, Final, TypeAlias
 from app.answers import to_json
 from app.search.answers import ExportEnd
 from app.search.types import Hit
-from app.tabular import MEDIA_TYPES, ExportFormat, Format, Kind, csv_pieces, in_json, parquet_pieces
+from app.tabular import MEDIA_TYPES, ExportFormat, Format, Kind, csv_pieces, in_json, parquet_pieces, xlsx_pieces
 
 Items: TypeAlias = Iterator[Hit | ExportEnd]
 
@@ -41,6 +41,11 @@ def table(items: Items) -> Iterator[bytes]:
     return csv_pieces(tuple(_COLUMNS), _rows(items, []))
 
 
+def workbook(items: Items) -> Iterator[bytes]:
+    """Hits as a workbook of Excel."""
+    return xlsx_pieces(tuple(_COLUMNS), _rows(items, []))
+
+
 def parquet(items: Items) -> Iterator[bytes]:
     """Hits as a Parquet file, whose metadata has the end."""
     ends: list[ExportEnd] = []
@@ -50,6 +55,7 @@ def parquet(items: Items) -> Iterator[bytes]:
 FORMATS: Final[dict[Format, ExportFormat[Hit | ExportEnd]]] = {
     "ndjson": ExportFormat(MEDIA_TYPES["ndjson"], ndjson),
     "csv": ExportFormat(MEDIA_TYPES["csv"], table),
+    "xlsx": ExportFormat(MEDIA_TYPES["xlsx"], workbook),
     "parquet": ExportFormat(MEDIA_TYPES["parquet"], parquet),
 }
 

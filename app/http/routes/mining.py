@@ -10,8 +10,9 @@ from app.http.auth import CallerDependency
 from app.http.openapi import file_of, problems
 from app.http.pools import in_pool
 from app.http.responses import answer_response
-from app.mining.tables import MEDIA_TYPES, TableName, check_format
+from app.mining.tables import TableName, check_format
 from app.requests import MiningRequest
+from app.tabular import MEDIA_TYPES
 from app.tasks.answers import TaskDescription
 
 router = APIRouter(prefix="/mine", tags=["search"], responses=problems(401, 403, 404, 409, 422))

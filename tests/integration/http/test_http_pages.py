@@ -7,7 +7,9 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from openpyxl import load_workbook
 
+from app.tabular import MEDIA_TYPES
 from tests.integration.http.conftest import Client, Problem
 
 PHRASE = "please cancel my subscription"
@@ -113,6 +115,9 @@ def test_an_export_has_the_format_that_is_accepted(client: Client, problem: Prob
         assert line["text"] == row["text"] == hit["text"]
         assert json.loads(line["metadata"]) == json.loads(row["metadata"]) == hit["metadata"]
     assert len(hits) == end["hits"] > 3
+    book = load_workbook(io.BytesIO(export(MEDIA_TYPES["xlsx"]).content), read_only=True)
+    head, *cells = book.active.iter_rows(values_only=True)
+    assert [dict(zip(head, row, strict=True))["text"] for row in cells] == [hit["text"] for hit in hits]
     problem(export("text/html"), 406, "not_acceptable")
 
 
