@@ -170,6 +170,12 @@ class Settings(BaseSettings):
         description="Metadata key, such as tenant, that must equal the filter claim, or one of its list; empty: the "
         "claim is a filter expression.",
     )
+    jwt_client_id: str = Field(
+        "",
+        description="Public client of the issuer, without a secret, as which the page signs people in; empty: the page "
+        "asks for keys alone.",
+    )
+    jwt_client_scope: str = Field("openid", description="Scopes that the page asks the issuer for, with spaces.")
     queue_limit: int = Field(
         256, gt=0, description="Maximum number of waiting searches; further ones are answered 429."
     )

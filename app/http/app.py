@@ -51,12 +51,14 @@ from app.http.routes import (
     previews,
     restoring,
     search,
+    sign_in,
     snapshots,
     spans,
     tasks,
     thresholds,
     webhooks,
 )
+from app.http.sign_in import Provider
 from app.http.stages import Observe, Stage
 from app.http.tracing import Tracing, TracingMiddleware
 from app.settings import Settings
@@ -94,6 +96,7 @@ _RESOURCES = (
     tasks,
     snapshots,
     keys,
+    sign_in,
     health,
     metrics,
 )
@@ -136,7 +139,9 @@ def create_app(
     app.state.rate_limits, app.state.key_uses = RateLimits(), KeyUses()
     origins = origins_of(settings.cors_origins)
     app.state.allowed_hosts = AllowedHosts(settings.allowed_hosts.replace(",", " ").split(), origins)
-    routers = [*(resource.router for resource in _RESOURCES), page_router(Page.load())]
+    provider = app.state.provider = Provider.of(settings)
+    page = Page.load() if provider is None else Page.load(provider.origin)
+    routers = [*(resource.router for resource in _RESOURCES), page_router(page)]
     for router in routers:
         app.include_router(router)
     # Logs and metrics name the routes of requests, also of those that are refused before they are routed.

@@ -16,7 +16,6 @@ from starlette.responses import Response
 
 _POLICY: Final = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 _HEADERS: Final = {
-    "Content-Security-Policy": _POLICY,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
 }
@@ -30,10 +29,11 @@ class Page:
 
     contents: dict[str, bytes]
     version: str
+    policy: str = _POLICY
 
     @classmethod
-    def load(cls) -> "Page":
-        """Read the files of the package."""
+    def load(cls, *origins: str) -> "Page":
+        """Read the files of the package. The page may ask these origins beside its own server."""
         names = (
             file
             for file in files("app").joinpath("page").iterdir()
@@ -41,7 +41,8 @@ class Page:
         )
         contents = {file.name: file.read_bytes() for file in sorted(names, key=lambda file: file.name)}
         digest = hashlib.sha256(b"\0".join(part for name in contents for part in (name.encode(), contents[name])))
-        return cls(contents, digest.hexdigest()[:12])
+        policy = f"{_POLICY}; connect-src 'self' {' '.join(origins)}" if origins else _POLICY
+        return cls(contents, digest.hexdigest()[:12], policy)
 
     def index(self, request: Request) -> Response:
         """The page itself; browsers ask each time whether it is still current."""
@@ -62,7 +63,7 @@ class Page:
     def _response(self, request: Request, body: bytes, media_type: str, caching: str) -> Response:
         # Weak: the middleware may compress the body.
         tag = f'W/"{self.version}"'
-        headers = _HEADERS | {"ETag": tag, "Cache-Control": caching}
+        headers = _HEADERS | {"Content-Security-Policy": self.policy, "ETag": tag, "Cache-Control": caching}
         if tag in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=headers)
         return Response(body, media_type=media_type, headers=headers)

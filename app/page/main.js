@@ -2,6 +2,7 @@ import { hasKey, may, setKey } from "./api.js";
 import { MissingCollection, missing } from "./collections.js";
 import { dataView } from "./data.js";
 import { el, field, openDialog, problem, say, select } from "./dom.js";
+import { hostOf, leave, provider, returned } from "./provider.js";
 import { referenceView } from "./reference.js";
 import { restoreView } from "./restore.js";
 import { closeView, searchView } from "./search.js";
@@ -37,6 +38,7 @@ function frame(name) {
   const links = Object.keys(VIEWS).map((id) => el("a", { href: ADDRESSES[id] || `./?view=${id}`, "aria-current": id === name ? "page" : null }, t(id)));
   at("nav").replaceChildren(...links);
   at("nav").ariaLabel = t("views");
+  at("nav").scrollLeft = links.find((one) => one.hasAttribute("aria-current")).offsetLeft - at("nav").clientWidth / 2;
   document.querySelector(".skip").textContent = t("skip");
   at("language").ariaLabel = t("language");
   sayTheme();
@@ -52,7 +54,7 @@ const signedOut = () => el("section", { class: "panel" }, el("h1", {}, t("sign_i
 
 // A server without keys asks for none, and the button stays away.
 function signIn({ detail }) {
-  if (at("dialog").open && at("key") && !detail?.refused) return; // several requests were refused at once
+  if (at("dialog").open && at("key") && !detail?.refused && !detail?.failed) return; // several requests were refused at once
   at("sign-in").hidden = false;
   at("sign-in").textContent = t("sign_in");
   const input = el("input", { id: "key", type: "password", autocomplete: "off", required: true });
@@ -64,10 +66,24 @@ function signIn({ detail }) {
   } }, detail?.refused ? el("p", { class: "problem", role: "alert" }, t("key_refused", { why: detail.refused })) : null,
   field(t("key"), input), el("p", { class: "meta" }, t("key_kept")), el("p", { class: "actions" }, el("button", { type: "submit" }, t("sign_in")))));
   input.focus();
+  offerProvider(input, detail?.failed);
+}
+
+// Above the field for a key, where there is an identity provider; and what went wrong there.
+async function offerProvider(input, error) {
+  const own = await provider();
+  if (!own || !input.isConnected) return;
+  const place = el("div", {}, error ? problem(error) : null);
+  const go = async () => { try { await leave(own); } catch (failure) { place.replaceChildren(problem(failure)); } };
+  const button = el("button", { type: "button", onclick: go }, t("sign_in_at", { host: hostOf(own) }));
+  at("dialog-title").textContent = t("sign_in");
+  input.form.before(el("p", { class: "actions" }, button), place, el("p", { class: "meta" }, t("or_key")));
+  if (!input.value) button.focus();
 }
 
 function signOut() {
   setKey("");
+  sessionStorage.clear();
   say(t("signed_out"));
   show();
 }
@@ -123,4 +139,4 @@ for (const name of ["dragover", "drop"]) {
   });
 }
 addEventListener("popstate", go);
-show();
+try { await returned(); reload(); show(); } catch (error) { reload(); await show(); signIn({ detail: { failed: error } }); }

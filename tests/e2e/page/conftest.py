@@ -51,13 +51,13 @@ def browser() -> Iterator[object]:
 
 
 @contextmanager
-def window(browser, address: str, **options: object) -> Iterator[object]:
-    """A window of the browser; fails the test if a script fails or something outside the server is asked for."""
+def window(browser, address: str, *others: str, **options: object) -> Iterator[object]:
+    """A window of the browser; fails the test if a script fails or anything but the server and others is asked for."""
     opened = browser.new_page(base_url=address, **options)
     opened.set_default_timeout(60_000)
     errors: list[str] = []
     opened.on("pageerror", lambda error: errors.append(str(error)))
-    opened.on("request", lambda sent: sent.url.startswith((address, "blob:")) or errors.append(sent.url))
+    opened.on("request", lambda sent: sent.url.startswith((address, "blob:", *others)) or errors.append(sent.url))
     opened.on("console", lambda said: "Security Policy" in said.text and errors.append(said.text))
     yield opened
     opened.close()

@@ -135,8 +135,18 @@ def test_an_issuer_without_keys_is_unavailable_to_tokens_alone(provider, problem
         {"jwt_jwks_url": "http://login.example/keys"},
         {"jwt_filter_key": "tenant"},
         {"jwt_filter_key": "part.speaker", "jwt_filter_claim": "speaker"},
+        {"jwt_issuer": "", "jwt_client_id": "page"},
     ],
 )
 def test_settings_that_would_let_others_in_are_refused(settings, changes) -> None:
     with pytest.raises(InvalidInput):
         create_app(settings.model_copy(update=SETTINGS | changes))
+
+
+def test_the_page_is_told_of_the_provider_and_may_ask_it_alone(start, settings) -> None:
+    names = SETTINGS | {"jwt_client_id": "page", "jwt_client_scope": "openid search"}
+    client = start(settings.model_copy(update=names))
+    said = client.run(client.http.get("/sign-in")).json()
+    assert said == {"provider": {"issuer": NAME, "client_id": "page", "scope": "openid search"}}
+    policy = client.run(client.http.get("/")).headers["content-security-policy"]
+    assert policy.endswith("connect-src 'self' http://localhost")
