@@ -2,7 +2,7 @@ import { post } from "./api.js";
 import { el, problem } from "./dom.js";
 import { facts } from "./hit.js";
 import { bestOfClauses, isLikely, keyOf, levelOf } from "./levels.js";
-import { blocksOf, marked } from "./marks.js";
+import { DocumentText } from "./document_text.js";
 import { openPane } from "./pane.js";
 import { titleOf } from "./places.js";
 import { readDocument } from "./texts.js";
@@ -84,16 +84,17 @@ const nearestOf = (hits) => hits.filter((one) => one.level === "unjudged").sort(
 class DocumentView {
   constructor(hit, request, { text, parts = [], metadata, restored }, search, narrow) {
     Object.assign(this, { hit, text, restored, all: [], current: 0, isWeak: false });
-    this.starts = new Map(parts.filter((one) => Object.keys(one.metadata).length).map((one) => [one.start, facts(one.metadata)]));
+    // A restored text has its parts elsewhere.
+    this.above = new Map(restored ? [] : parts.filter((one) => Object.keys(one.metadata).length).map((one) => [one.start, () => facts(one.metadata)]));
     this.place = el("span", { class: "meta", role: "status" });
     this.strip = el("div", { class: "strip", role: "img", onclick: (event) => this.go(this.closest((event.clientX - this.strip.getBoundingClientRect().left) / this.strip.clientWidth * text.length)) });
     this.weak = el("button", { type: "button", class: "quiet", onclick: () => { this.isWeak = !this.isWeak; this.draw(); } });
-    this.body = el("div", { class: "document" });
+    this.body = new DocumentText();
     const step = (by, label, key) => el("button", { type: "button", class: "plain", onclick: () => this.go(this.current + by) }, label, " ", el("kbd", {}, key));
     const about = [titleOf({ metadata, document_id: "" }) ? hit.document_id : "", facts(metadata || {}), restored ? t("restored_words") : ""].filter(Boolean);
     this.pane = openPane(titleOf({ metadata: metadata || {}, document_id: hit.document_id }), el("p", { class: "meta" }, about.join(" \u00b7 ")),
       el("div", { class: "tools" }, this.searching(request, search), this.strip,
-        el("div", { class: "row" }, step(-1, t("previous"), "k"), step(1, t("next"), "j"), this.place, this.weak, el("button", { type: "button", class: "quiet", onclick: () => narrow(itself(hit.document_id)) }, t("search_here")))), this.body);
+        el("div", { class: "row" }, step(-1, t("previous"), "k"), step(1, t("next"), "j"), this.place, this.weak, el("button", { type: "button", class: "quiet", onclick: () => narrow(itself(hit.document_id)) }, t("search_here")))), this.body.element);
     this.pane.addEventListener("keydown", (event) => {
       const by = { j: 1, k: -1 }[event.key];
       if (by && !event.target.closest("input")) { event.preventDefault(); event.stopPropagation(); this.go(this.current + by); }
@@ -126,13 +127,9 @@ class DocumentView {
   draw() {
     const { text } = this;
     // Who reads or writes elsewhere by now is left there.
-    const isOurs = !this.isDrawn || this.body.contains(document.activeElement);
+    const isOurs = !this.isDrawn || this.body.element.contains(document.activeElement);
     this.hits = this.all.filter((one) => this.isWeak || isLikely(one.level) || this.isMeant(one));
-    this.marks = this.hits.map(() => []);
-    const cuts = this.restored ? [] : [...this.starts.keys()];
-    this.body.replaceChildren(...[...blocksOf(text, this.hits, cuts)].flatMap((block) => [
-      !this.restored && this.starts.has(block.start) ? el("p", { class: "meta turn" }, this.starts.get(block.start)) : "",
-      el("p", { class: "text block" }, marked(text, block, this.marks))]).filter(Boolean));
+    this.body.show(text, this.hits, this.above);
     this.bars = this.hits.map((one) => el("i", { class: one.level, "--from": String(one.start / text.length), "--wide": String((one.end - one.start) / text.length) }));
     this.strip.replaceChildren(...this.bars);
     this.strip.ariaLabel = t("strip", { count: this.hits.length });
@@ -148,10 +145,10 @@ class DocumentView {
 
   go(index, isFocused = true) {
     if (!this.hits.length) return;
-    for (const mark of [...(this.marks[this.current] || []), this.bars[this.current]]) mark?.classList.remove("current");
+    for (const mark of [...(this.body.marks[this.current] || []), this.bars[this.current]]) mark?.classList.remove("current");
     this.current = Math.max(0, Math.min(this.hits.length - 1, index));
-    const [first] = this.marks[this.current];
-    for (const mark of [...this.marks[this.current], this.bars[this.current]]) mark.classList.add("current");
+    const marks = this.body.marksOf(this.current), [first] = marks;
+    for (const mark of [...marks, this.bars[this.current]]) mark.classList.add("current");
     this.scrollTo(first);
     if (isFocused) first.focus({ preventScroll: true });
     this.place.textContent = t("mark_of", { at: this.current + 1, count: this.hits.length });

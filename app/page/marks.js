@@ -2,13 +2,14 @@ import { el } from "./dom.js";
 
 const BLOCK = 4000;
 
-// Stretches of the text that the browser can leave out of layout; none ends inside a hit or, where there are spaces, a word.
+// Paragraphs of the text, which are drawn one by one; none ends inside a hit or, where there are spaces, a word.
 // Hits are sorted by start; a block has the numbers of its own. Blocks end at cuts, which are sorted.
 export function* blocksOf(text, hits, cuts = []) {
   let start = 0, row = 0, cut = 0;
   while (start < text.length) {
     while (cuts[cut] <= start) cut++;
-    let end = Math.min(breakAt(text, start + BLOCK), cuts[cut] ?? text.length);
+    const last = cuts[cut] ?? text.length;
+    let end = last - start <= BLOCK ? last : Math.min(breakAt(text, start + BLOCK), last);
     const inside = [];
     while (row < hits.length && hits[row].start < end) {
       if (hits[row].end > end) end = breakAt(text, hits[row].end);

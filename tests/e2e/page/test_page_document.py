@@ -186,3 +186,31 @@ def test_few_texts_are_restored_for_a_list(desktop):
     desktop.goto("/?c=sample&q=stop")
     desktop.get_by_text("100 shown").wait_for()
     assert asked == [(30, "utf16"), (100, "codepoint")]
+
+
+@pytest.mark.parametrize("is_idle", [False, True])
+def test_a_long_document_is_drawn_where_it_is_seen(desktop, is_idle):
+    """At once what is in view, what is scrolled to when it comes, and the rest when the browser is idle."""
+    if not is_idle:
+        desktop.add_init_script("window.requestIdleCallback = () => 0;")
+    text = "".join(f"Line {number:06} says nothing.\n" for number in range(40_000))
+    at = text.index("Line 035000")
+    show(desktop, text, [(at, at + 11)])
+    mark = desktop.locator(".pane mark.current")
+    mark.wait_for()
+    assert 0 < mark.bounding_box()["y"] < 900
+    pane = desktop.locator(".pane")
+    if is_idle:
+        pane.locator(".stretch:empty").last.wait_for(state="detached")
+        assert pane.locator(".document").evaluate("one => one.textContent") == text
+        return
+    drawn = pane.locator(".stretch:not(:empty)")
+    assert 1 < drawn.count() < 15
+    assert pane.locator(".stretch").count() > 60
+    high = pane.evaluate("one => { const high = one.scrollHeight; one.scrollTop = high / 2; return high; }")
+    desktop.wait_for_function(
+        """() => { const { top, height } = document.querySelector(".pane").getBoundingClientRect();
+        const seen = document.elementFromPoint(1000, top + height / 2);
+        return seen.closest(".stretch")?.textContent.includes("Line 0"); }"""
+    )
+    assert abs(pane.evaluate("one => one.scrollHeight") - high) < high / 4  # what is not drawn has its place
