@@ -1,19 +1,18 @@
 import { get } from "./api.js";
 import { chooseCollection } from "./collections.js";
 import { showTable } from "./counts.js";
-import { el, field, fill, keyed, problem, select } from "./dom.js";
+import { el, field, fill, problem, select } from "./dom.js";
 import { emptyView } from "./empty.js";
 import { Filters } from "./filters.js";
 import { closePane } from "./pane.js";
 import { FEW, MODES, ask, modeName, requestsOf, showHits } from "./results.js";
+import { remember, startOf } from "./start.js";
 import { state, update } from "./state.js";
 import { forgetDocuments } from "./texts.js";
 import { currentLanguage, t } from "./words.js";
 
 // A narrow window folds what is not needed at first.
 const isWide = () => matchMedia("(min-width: 60rem)").matches;
-// What the sample corpus answers well.
-const EXAMPLES = ["I never received my package", "cancel my subscription", "the rent may increase but never decrease", "the app crashes when I save"];
 // A search while a phrase is written: from so many characters, so long after the last one; the verdict when the writer rests.
 const LEAST_TYPED = 3;
 const TYPED_MS = 120;
@@ -37,12 +36,13 @@ export async function searchView(main, focus = "") {
   }
   await chooseCollection(collections);
   forgetDocuments();
-  const view = { main, results: el("div", { class: "results" }), isTyped: false };
+  const collection = collections.find((one) => one.name === state.c);
+  const view = { main, collection, results: el("div", { class: "results" }), isTyped: false };
   view.filters = new Filters(isWide(), () => search(view));
   view.query = queryBox();
   view.query.addEventListener("input", () => typed(view));
   main.replaceChildren(el("h1", { class: state.q ? "hidden" : null }, t("find_phrase")), queryForm(view, collections),
-    el("div", { class: "layout" }, el("aside", { class: "side", "aria-label": t("options_filters") }, view.filters.element, options(view, collections)), view.results));
+    el("div", { class: "layout" }, el("aside", { class: "side", "aria-label": t("options_filters") }, view.filters.element, options(view)), view.results));
   if (focus) main.querySelector(focus)?.focus();
   document.addEventListener("keydown", (event) => navigate(event, view.query), { signal: keys.signal });
   if (state.q) await search(view, { early: early?.collection === state.c ? early.answers : null });
@@ -70,12 +70,9 @@ function typed(view) {
   }, TYPED_MS);
 }
 
-function start({ results, filters }) {
+function start({ results, filters, collection }) {
   filters.show();
-  const examples = EXAMPLES.map((text) => el("a", { class: "chip", href: `./?${new URLSearchParams({ c: state.c, q: text })}` }, text));
-  results.replaceChildren(el("p", { class: "prose" }, t("search_start")),
-    ...(state.c === "sample" ? [el("p", { class: "meta" }, t("for_example")), el("p", { class: "row" }, examples)] : []),
-    el("p", { class: "muted" }, keyed(t("keys_hint"))));
+  results.replaceChildren(startOf(collection));
 }
 
 function navigate(event, query) {
@@ -117,9 +114,9 @@ function modesOf({ nuggets, representations }) {
     && (!["facets", "restorable"].includes(name) || representations.includes(name)))).map((name) => [name, modeName(name)]);
 }
 
-function options(view, collections) {
+function options(view) {
   const { query, main } = view;
-  const modes = modesOf(collections.find((one) => one.name === state.c));
+  const modes = modesOf(view.collection);
   const whole = (changes, focus) => { update({ q: query.value.trim(), ...changes }, true); searchView(main, focus); };
   const choose = (changes) => { update({ q: query.value.trim(), ...changes }, true); if (state.q) search(view); };
   const choice = (label, name, values, kind) => el("div", { class: kind }, field(label, select(values, state[name], (value) => choose({ [name]: value }))));
@@ -141,6 +138,7 @@ function options(view, collections) {
 async function search(view, { early = null, isDraft = false } = {}) {
   const { main, results, filters } = view;
   if (!state.q) { start(view); return; }
+  if (!isDraft && !state.many) remember(state.c, state.q);
   if (!early) {
     running.abort();
     running = new AbortController();

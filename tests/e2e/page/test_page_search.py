@@ -170,6 +170,17 @@ def test_words_say_why_a_sentence_is_a_hit(desktop):
     desktop.get_by_role("region", name="words").get_by_role("cell", name="refund").first.wait_for()
 
 
+def test_why_begins_with_a_sentence(desktop):
+    """The figures that add up to the score are folded below it."""
+    desktop.goto("/?c=sample&q=the+printer+takes+paper")
+    desktop.locator(".card").first.wait_for()
+    desktop.keyboard.press("j")
+    desktop.keyboard.press("w")
+    why = desktop.get_by_role("dialog", name="Why this hit")
+    why.locator(".quote + p").filter(has_text=re.compile(r"\w+ .+\.")).wait_for()
+    assert why.locator("details").last.get_attribute("open") is None
+
+
 def test_pairs_say_why_a_document_is_a_hit(desktop, address):
     desktop.request.put(f"{address}/collections/nuggets", data={"nugget_ratio": 0.2})
     documents = [
@@ -263,6 +274,23 @@ def test_the_filters_are_folded_on_a_phone(page):
     assert page.get_by_label("Condition").is_visible() is not is_phone
     if is_phone:
         assert page.locator(".card").first.bounding_box()["y"] < page.viewport_size["height"]
+
+
+def test_the_start_says_what_is_there_and_offers_phrases(page, address):
+    page.request.post(f"{address}/collections/sample/phrases", data={"name": "where is it", "text": "where is it"})
+    page.goto("/?c=sample&q=refund")
+    page.locator(".results:not([aria-busy]) .card").first.wait_for()
+    page.get_by_text("at any score").first.wait_for()
+    page.goto("/?c=sample")
+    size = page.request.get("/collections/sample").json()
+    page.get_by_text(f"sample: {size['documents']:,} documents, {size['units']:,} passages").wait_for()
+    for phrase in ("I never received my package", "where is it"):
+        page.get_by_role("link", name=phrase, exact=True).wait_for()
+    assert page.get_by_text("step through the hits").is_visible() is (page.viewport_size["width"] > 640)
+    assert serious(page) == []
+    page.get_by_role("link", name="refund", exact=True).click()
+    page.locator(".card").first.wait_for()
+    assert page.evaluate("Object.keys(localStorage)") == []
 
 
 def test_the_theme_is_remembered(page):
