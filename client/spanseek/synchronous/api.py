@@ -1785,7 +1785,7 @@ class Api:
         - ``delimiter``: The sign between cells; detected without it.
         - ``quote``: The sign around cells, `"` without it; `none` for tables without quoting.
         - ``typed``: Read columns of numbers and of true and false as such.
-        - ``name``: Its name, which says what it is, such as `offer.pdf`; the id of what is one.
+        - ``name``: Its name, which says by its ending what it is; the id of a file that is one document.
         - ``encoding``: Encoding of tables and texts, as Python names it.
         - ``records``: Field of a JSON object that holds the records.
         - ``comments``: Read comments of documents and slides, and notes stuck to a PDF.
