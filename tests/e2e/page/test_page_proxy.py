@@ -1,66 +1,19 @@
 """The page and the API behind a real nginx, under a prefix that it cuts off and under one that it keeps."""
 
-import shutil
-import socket
-import subprocess
-import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import pytest
 
 from tests.e2e.page.conftest import window
-
-CONFIGURATION = """
-daemon off; pid {folder}/pid; error_log {folder}/error.log; worker_processes 1; {user}
-events {{ worker_connections 256; }}
-http {{
-    access_log off;
-    client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
-    uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
-    server {{
-        listen 127.0.0.1:{port};
-        proxy_set_header Host $http_host;
-        proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
-        proxy_set_header X-Forwarded-Proto $scheme;
-        location /spanseek/ {{ proxy_set_header X-Forwarded-Prefix /spanseek; proxy_pass {upstream}/; }}
-        location /kept/ {{ proxy_set_header X-Forwarded-Prefix /kept; proxy_pass {upstream}; }}
-        location = /kept {{ proxy_set_header X-Forwarded-Prefix /kept; proxy_pass {upstream}; }}
-    }}
-}}
-"""
+from tests.nginx import nginx
 
 
 @pytest.fixture(scope="module")
 def proxy(address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of an nginx in front of the server; without nginx, tests are skipped."""
-    nginx = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
-    if nginx is None:
-        pytest.skip("no nginx on this machine: apt-get install nginx")
-    folder = tmp_path_factory.mktemp("nginx")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    user = "user root;" if Path("/").owner() == Path(folder).owner() else ""
-    configuration = folder / "nginx.conf"
-    configuration.write_text(CONFIGURATION.format(folder=folder, port=port, upstream=address, user=user))
-    with subprocess.Popen([nginx, "-p", str(folder), "-c", str(configuration), "-e", str(folder / "error.log")]) as run:
-        try:
-            _wait(f"http://127.0.0.1:{port}/spanseek/health/live", run)
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            run.terminate()
-
-
-def _wait(url: str, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 60
-    while True:
-        assert process.poll() is None, "nginx ended"
-        try:
-            if httpx.get(url).status_code == 200:
-                return
-        except httpx.TransportError:
-            assert time.monotonic() < deadline
+    """The address of an nginx in front of the server."""
+    with nginx(address, tmp_path_factory.mktemp("nginx")) as proxied:
+        yield proxied
 
 
 @pytest.mark.parametrize("prefix", ["/spanseek", "/kept"])
