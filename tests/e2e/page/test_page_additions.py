@@ -99,3 +99,33 @@ def test_the_sample_is_loaded_into_an_empty_place(desktop, address):
     desktop.get_by_role("button", name="Load the sample").click()
     desktop.get_by_label("Phrase", exact=True).wait_for()
     assert "c=sample" in desktop.url
+
+
+def test_a_collection_gets_another_name(desktop, address):
+    desktop.goto("/?view=data&c=sample")
+    row = desktop.get_by_role("row").filter(has=desktop.get_by_role("link", name="sample", exact=True))
+    row.get_by_text("Give it another name").click()
+    row.get_by_label("Other name").fill("Kept Calls")
+    row.get_by_role("button", name="Save").click()
+    row.get_by_text("sample can now be found as kept-calls, too.").wait_for()
+    desktop.goto("/?c=kept-calls&q=refund")
+    desktop.locator(".card").first.wait_for()
+    assert desktop.request.delete(f"{address}/aliases/kept-calls").ok
+
+
+def test_what_is_wrong_with_a_field_stands_at_it_until_it_is_changed(desktop):
+    refusal = {"detail": "The collection is there with another recipe.", "hint": "Choose another name."}
+    desktop.route("**/collections/taken", lambda route: route.fulfill(status=409, json=refusal))
+    desktop.goto("/?view=data&c=sample")
+    desktop.get_by_label("Into").select_option(label="A new collection")
+    field = desktop.get_by_label("Name of the new collection")
+    field.fill("taken")
+    desktop.get_by_label("Files").set_input_files([{"name": "a.txt", "mimeType": "text/plain", "buffer": b"A letter."}])
+    said = desktop.get_by_role("alert").filter(has_text="another recipe")
+    said.wait_for()
+    assert field.get_attribute("aria-describedby") == said.get_attribute("id")
+    assert said.bounding_box()["y"] - field.bounding_box()["y"] < 70
+    assert desktop.evaluate("document.activeElement.id") == "new-name"
+    field.press("x")
+    said.wait_for(state="detached")
+    assert field.get_attribute("aria-invalid") is None

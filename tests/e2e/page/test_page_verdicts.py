@@ -1,5 +1,7 @@
 """What the page says of hits that were judged, and what a person does with them: the server's answers are made up."""
 
+import re
+
 import pytest
 
 from tests.e2e.page.checks import no_sideways_scrolling, serious
@@ -93,6 +95,48 @@ def test_a_sentence_stands_once(desktop):
     desktop.goto("/?c=sample&q=the+rent+rises+every+year")
     desktop.get_by_text("1 likely match. The rest").wait_for()
     assert desktop.locator(".card mark").all_inner_texts() == [whole["text"]]
+
+
+def test_rows_show_what_tells_hits_apart(desktop):
+    """The ends of long names, the best sentence of a whole document, and no mark of what is in every text."""
+    rent = "The rent rises by 3 % a year"
+    name = "Exhibit_10.3_Lease_Agreement_of_a_Warehouse_2019-04-30_Amended.pdf"
+    document = {"mode": "maxsim", "text": "EXHIBIT 10.3 Execution Copy", "start": 0, "end": len(TEXT)}
+    clause = {"text": rent, "start": 7, "end": 7 + len(rent)}
+    words = [{"text": word, "start": 7 + at, "end": 7 + at + len(word)} for word, at in (("The", 0), ("rent", 4))]
+    serve(
+        desktop,
+        [
+            hit_of(rent, 1, document_id="a", metadata={"title": name}, polarity="negated"),
+            hit_of(rent, 2, document_id="b", clause=clause, part_metadata=None) | document,
+            hit_of(rent, 3, document_id="c", clause=None, verdict=None, match="exact") | {"text": f"), {rent}"},
+            hit_of(rent, 4, document_id="d", highlights=words),
+        ],
+    )
+    desktop.goto("/?c=sample&q=the+rent+rises+every+year")
+    rows = desktop.locator(".card")
+    rows.nth(3).wait_for()
+    shown = dict(zip(rows.evaluate_all("all => all.map((one) => one.dataset.document)"), rows.all(), strict=True))
+    title = shown["a"].locator(".who").inner_text()
+    assert title.startswith("agent 1:05 Exhibit_10.3")
+    assert title.endswith("04-30_Amended.pdf")
+    assert shown["a"].get_by_text("negated").count() == 0  # the second look says that it matches
+    assert shown["b"].locator(".said").inner_text() == rent
+    assert shown["c"].locator("mark").inner_text() == rent
+    assert shown["d"].locator("mark").all_inner_texts() == ["rent"]
+
+
+def test_one_bar_does_not_flatten_the_others(desktop):
+    """As after a calibration, by which most of a collection scores 0."""
+    serve(desktop, all_hits())
+    bars = [100_000, *[0] * 59, 40, *[0] * 39]
+    counts = {"phrase": "x", "histogram": bars, "documents_above": [1] * 101, "spans_above": [1] * 101}
+    desktop.route("**/preview", lambda route: route.fulfill(json={"phrases": [counts], "no_match": {"high": 0.3}}))
+    desktop.goto("/?c=sample&q=the+rent+rises+every+year")
+    desktop.get_by_text("at any score").wait_for()
+    paths = desktop.locator(".histogram path").evaluate_all("all => all.map((one) => one.getAttribute('d') || '')")
+    heights = [float(height) for path in paths for height in re.findall(r"v-([\d.]+)", path)]
+    assert min(heights) > 10
 
 
 def test_more_likely_hits_than_were_read_are_estimated(desktop):

@@ -117,7 +117,7 @@ def test_an_export_has_the_format_that_is_accepted(client: Client, problem: Prob
     assert len(hits) == end["hits"] > 3
     book = load_workbook(io.BytesIO(export(MEDIA_TYPES["xlsx"]).content), read_only=True)
     head, *cells = book.active.iter_rows(values_only=True)
-    assert [dict(zip(head, row, strict=True))["text"] for row in cells] == [hit["text"] for hit in hits]
+    assert [row[head.index("text")] for row in cells] == [hit["text"] for hit in hits]
     problem(export("text/html"), 406, "not_acceptable")
 
 
