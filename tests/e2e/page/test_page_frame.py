@@ -20,7 +20,8 @@ from tests.e2e.page.conftest import window
 from tests.serving import running
 
 pytestmark = pytest.mark.slow
-PAGE = Path(app.__file__).parent / "page"
+ROOT = Path(app.__file__).parents[1]
+PAGE = ROOT / "app" / "page"
 WORDS = "document.querySelector('script[type=module]').src.replace('main.js', 'words.js')"
 
 
@@ -165,6 +166,48 @@ def test_fingers_reach_what_they_press(browser, address, path):
               .map((one) => one.outerHTML)"""
         )
         assert low == []
+
+
+def test_a_focus_ring_leaves_the_label_free(desktop):
+    desktop.goto("/?c=sample")
+    field = desktop.get_by_label("Phrase", exact=True)
+    field.focus()
+    label, ring = field.evaluate(
+        """field => { const words = document.createRange(), style = getComputedStyle(field);
+        words.selectNode(field.labels[0].firstChild);
+        const ring = parseFloat(style.outlineWidth) + parseFloat(style.outlineOffset);
+        return [words.getBoundingClientRect().bottom, field.getBoundingClientRect().top - ring]; }"""
+    )
+    assert label <= ring
+
+
+def test_a_table_that_goes_on_shows_a_shadow(browser, address):
+    """And so does the panel of filters beside the list."""
+    with window(browser, address, viewport={"width": 390, "height": 800}) as page:
+        page.goto("/?view=data&c=sample")
+        table = page.get_by_role("region", name="Collections")
+        table.wait_for()
+        assert table.evaluate("one => one.scrollWidth > one.clientWidth")
+        assert "linear" in table.evaluate("one => getComputedStyle(one).backgroundImage")
+        assert no_sideways_scrolling(page)
+    with window(browser, address, viewport={"width": 1280, "height": 500}) as page:
+        page.goto("/?c=sample&q=refund")
+        page.locator(".card").first.wait_for()
+        side = page.locator(".side")
+        page.get_by_role("group", name="kind", exact=True).wait_for()
+        assert side.evaluate("one => one.scrollHeight > one.clientHeight")
+        assert "linear" in side.evaluate("one => getComputedStyle(one).backgroundImage")
+
+
+def test_the_list_of_what_was_mended_names_tests_and_pictures_that_are_there():
+    text = (ROOT / "docs" / "page.md").read_text()
+    written = "".join(path.read_text() for path in Path(__file__).parent.glob("test_*.py"))
+    named = set(re.findall(r"`(test_\w+)`", text))
+    assert len(named) > 30
+    assert [name for name in named if f"def {name}(" not in written] == []
+    pictures = re.findall(r"\(images/(.+?)\)", text)
+    assert [name for name in pictures if not (ROOT / "docs" / "images" / name).is_file()] == []
+    assert [path.name for path in (ROOT / "docs" / "images").iterdir() if path.stat().st_size >= 60_000] == []
 
 
 def test_no_movement_for_those_who_want_none(browser, address):
