@@ -1,8 +1,8 @@
-"""Every view of the page without serious findings of axe-core, in light and in dark colours."""
+"""Every view of the page without serious findings of axe-core, in light, in dark colours and on a phone."""
 
 import pytest
 
-from tests.e2e.page.checks import serious
+from tests.e2e.page.checks import no_sideways_scrolling, serious
 from tests.e2e.page.conftest import window
 
 pytestmark = pytest.mark.slow
@@ -15,15 +15,19 @@ VIEWS = {
     "phrases": ("/?c=sample&many=1&q=refund%0Alate+parcel", "tbody tr"),
     "thresholds": ("/?view=thresholds&c=sample", "main h1"),
     "data": ("/?view=data&c=sample", "main table"),
+    "compare": ("/?view=texts&c=sample", "main h1"),
+    "restore": ("/?view=restore&c=sample", "main h1"),
+    "missing": ("/?c=nosuch&q=refund", "[role=alert]"),
     "reference": ("/docs", "text=POST /search"),
 }
 OPENED = {"w": "dialog .unit", "o": ".pane mark", "b": ".more .before"}
 
 
-@pytest.fixture(params=["light", "dark"])
+@pytest.fixture(params=["light", "dark", "phone"])
 def coloured(request, browser, address):
-    """A window with a preference for light or dark colours."""
-    with window(browser, address, color_scheme=request.param) as opened:
+    """A window with a preference for light or dark colours, or a phone's, in dark colours."""
+    phone = {"viewport": {"width": 390, "height": 800}, "has_touch": True} if request.param == "phone" else {}
+    with window(browser, address, color_scheme="light" if request.param == "light" else "dark", **phone) as opened:
         yield opened
 
 
@@ -33,6 +37,7 @@ def test_views(coloured, view):
     coloured.goto(path)
     coloured.locator(shown).first.wait_for()
     assert serious(coloured) == []
+    assert no_sideways_scrolling(coloured)
 
 
 @pytest.mark.parametrize("key", OPENED)
