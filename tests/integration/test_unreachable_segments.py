@@ -6,8 +6,10 @@ from typing import TypeVar
 
 import pytest
 
+from app.composition import make_executor
 from app.requests import SearchRequest
 from app.search.answers import SearchAnswer
+from app.settings import Settings
 from indexer.engine.executor import Executor
 from indexer.engine.snapshot import SegmentView, Snapshot
 from indexer.errors import ExecutorUnavailable, SegmentsUnreachable
@@ -105,9 +107,16 @@ def test_over_http(tmp_path: Path, executor: Losing) -> None:
 
 def test_a_clusters_executor_needs_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     from indexer.cluster import executor as cluster
-    from indexer.engine.executor import ExecutorOptions, make_executor
+    from indexer.engine.executor import ExecutorOptions
+    from indexer.engine.executor import make_executor as executor_named
 
     monkeypatch.setattr(cluster, "find_spec", lambda name: None)
     with pytest.raises(ExecutorUnavailable, match="Ray is not installed") as caught:
-        make_executor("ray", ExecutorOptions())
+        executor_named("ray", ExecutorOptions())
     assert "extra ray" in caught.value.hint
+
+
+def test_a_cluster_does_not_read_from_a_bucket() -> None:
+    settings = Settings(_env_file=None, engine="ray", segments_url="file:///mnt/segments")
+    with pytest.raises(ExecutorUnavailable, match="not from a bucket"):
+        make_executor(settings)
