@@ -17,7 +17,7 @@ def ranked(segment: str, members: Iterable[str]) -> list[str]:
     nothing else moves.
 
     >>> ranked("8d2c", ["a", "b", "c"]), ranked("8d2c", ["c", "b"])
-    (['c', 'b', 'a'], ['c', 'b'])
+    (['a', 'c', 'b'], ['c', 'b'])
     """
     return list(_ranked(segment, tuple(members)))
 

@@ -42,7 +42,7 @@ _QUEUE: Final = 32
 # Growth that is none: of memory, as a share and in bytes, and of descriptors.
 _GROWTH, _GROWTH_BYTES, _DESCRIPTORS = 1.2, 64 * 2**20, 20
 # A full queue takes its length times the seconds between two answers; clients of the same machine take their part.
-_SLACK: Final = 3.0
+_SLACK: Final = 10.0
 
 
 class Missed(Exception):

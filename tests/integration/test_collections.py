@@ -16,7 +16,6 @@ from indexer.catalog.keys import create_key, list_keys
 from indexer.catalog.leases import lease
 from indexer.catalog.tables import metadata
 from indexer.errors import CollectionBusy, CollectionNotFound, RecipeMismatch
-from indexer.indexing import deletion
 from indexer.phrases import PhraseDraft
 from models.encoders.registry import EncoderOptions
 from models.errors import InvalidInput
@@ -93,7 +92,7 @@ def test_files_that_a_crash_leaves_are_removed_later(
 ) -> None:
     folder = workspace.store.folder(workspace.store.catalog.collection("c"))
     with monkeypatch.context() as crash:
-        crash.setattr(deletion, "_remove", lambda folder: None)
+        crash.setattr(workspace.store.segments.collections, "erase", lambda id: None)
         service.delete("c")
     assert list(folder.iterdir())
     service.create("another")

@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 import indexer.catalog.publish
 import indexer.indexing.maintenance
 import indexer.indexing.matching
-import indexer.indexing.pipeline
+import indexer.segments.local
 import indexer.segments.merge
 import indexer.segments.writer
 from indexer.catalog.leases import lease
@@ -48,14 +48,13 @@ contents = st.dictionaries(ids, st.tuples(parts, metadata), min_size=1, max_size
 # What may be the last thing that a process does: before the call, or when it is done.
 MOMENTS: list[tuple[Any, str]] = [
     (indexer.segments.writer, "seal"),
-    (indexer.indexing.pipeline, "settle"),
+    (indexer.segments.local, "settle"),
     (indexer.indexing.matching, "publish"),
     (indexer.segments.merge, "write_norms"),
-    (indexer.indexing.maintenance, "settle"),
     (indexer.indexing.maintenance, "publish"),
     (indexer.indexing.maintenance, "retire"),
     (indexer.indexing.maintenance, "forget_old"),
-    (indexer.indexing.maintenance, "_remove"),
+    (indexer.segments.local.LocalSegments, "remove"),
     (indexer.catalog.publish, "_bury"),
     (indexer.catalog.publish, "retire_segments"),
     (indexer.catalog.publish, "_set_generation"),
@@ -201,7 +200,8 @@ class _crashing:  # noqa: N801
         self.real: Callable[..., Any] = getattr(self.owner, self.name)
 
     def __enter__(self) -> None:
-        setattr(self.owner, self.name, self._call)
+        # A function, so that a method of a class gets its object.
+        setattr(self.owner, self.name, lambda *arguments, **options: self._call(*arguments, **options))
 
     def _call(self, *arguments: Any, **options: Any) -> Any:
         self.after -= 1

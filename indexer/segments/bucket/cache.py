@@ -3,6 +3,7 @@
 import logging
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cached_property
@@ -116,13 +117,14 @@ class SegmentCache:
 
 def _touch(folder: Path) -> None:
     with suppress(OSError):  # it was removed, as unneeded ones are
-        os.utime(folder)
+        now = time.time_ns()  # the kernel's own clock stands still for milliseconds
+        os.utime(folder, ns=(now, now))
 
 
-def _used_at(folder: Path) -> float:
+def _used_at(folder: Path) -> int:
     with suppress(OSError):
-        return folder.stat().st_mtime
-    return 0.0
+        return folder.stat().st_mtime_ns
+    return 0
 
 
 def _size(folder: Path) -> int:

@@ -153,7 +153,9 @@ def _answer(client: Client, document: dict[str, Any], method: str, path: str, na
         content = {"json": body} if body is not None else {}
     content["headers"] = client.headers | content.get("headers", {})
     query = {
-        each["name"]: "a" for each in operation.get("parameters", ()) if each["in"] == "query" and each["required"]
+        each["name"]: each["schema"].get("examples", ["a"])[0]
+        for each in operation.get("parameters", ())
+        if each["in"] == "query" and each["required"]
     }
     for parameter, value in (_OTHER_PARAMETERS | {"collection": name, "alias": name}).items():
         path = path.replace(f"{{{parameter}}}", value)
