@@ -15,7 +15,7 @@ from indexer.engine.executor import ClusterOptions, Executor, ExecutorOptions
 from indexer.engine.executor import make_executor as executor_named
 from indexer.errors import CatalogNotInitialised, ExecutorUnavailable
 from indexer.patience import Busy, Patience
-from indexer.segments.opening import SegmentsOptions
+from indexer.segments.options import SegmentsOptions, make_segments
 from indexer.store import Store
 from models.encoders.registry import load_span_score
 
@@ -72,7 +72,7 @@ def open_store(
 
     ``executor`` and ``patience``, that of a writer with others, replace those that the settings name.
     """
-    segments = segments_options(settings).open()
+    segments = make_segments(segments_options(settings))
     patience = patience or partial(Patience, settings.lease_wait_s)
     catalog = Catalog(settings.catalog_url, data_dir=settings.data_dir, patience=patience)
     return Store(
@@ -90,8 +90,9 @@ def open_store(
 
 def segments_options(settings: Settings) -> SegmentsOptions:
     """Where the settings keep segments: the data folder, or a bucket."""
-    cache_bytes = round(settings.segments_cache_gb * 2**30)
-    return SegmentsOptions(settings.data_dir / "collections", settings.segments_url, settings.cache_folder, cache_bytes)
+    if not settings.segments_url:
+        return SegmentsOptions(settings.data_dir / "collections")
+    return SegmentsOptions(settings.cache_folder, settings.segments_url, round(settings.segments_cache_gb * 2**30))
 
 
 def make_executor(settings: Settings) -> Executor:

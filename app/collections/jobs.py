@@ -87,7 +87,7 @@ class CollectionJobs:
         """
         encoder, forward = self._encoders.matching(target.recipe), self._encoders.forward_pass(target.recipe)
         cluster, units = self._cluster if merge else None, self._segment_units
-        maker = cluster.maker(target, self._encoders.options, units) if cluster else None
+        maker = cluster.maker(self._store.segments, target, self._encoders.options, units) if cluster else None
         job = IndexJob(
             self._store, encoder, target, hooks, forward=forward, segment_units=units, merge=merge, maker=maker
         )

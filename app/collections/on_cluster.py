@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from app.encoders.encoders import Encoders
 from indexer.cluster.executor import require_ray
 from indexer.engine.executor import ClusterOptions
-from indexer.segments.opening import SegmentsOptions
+from indexer.segments.options import SegmentsOptions, make_segments
+from indexer.segments.storage import Segments
 from indexer.types import Collection, Recipe
 from models.encoders.registry import EncoderOptions
 
@@ -23,15 +24,17 @@ class OnCluster:
     cluster: ClusterOptions
     segments: SegmentsOptions
 
-    def maker(self, target: Collection, options: EncoderOptions, segment_units: int) -> "ClusterMaker":
+    def maker(
+        self, segments: Segments, target: Collection, options: EncoderOptions, segment_units: int
+    ) -> "ClusterMaker":
         """What makes the segments of a collection. Raises ``ExecutorUnavailable`` without Ray."""
         require_ray()
         from indexer.indexing.cluster_maker import ClusterMaker
 
-        segments, by_gpu = self.segments.absolute(), options.device != "cpu"
-        making = Making(_travelling(options), segments, target.id, target.recipe)
+        everywhere = replace(self.segments, folder=self.segments.folder.absolute())
+        making = Making(_travelling(options), everywhere, target.id, target.recipe)
         return ClusterMaker(
-            segments.open(), target.id, making, self.cluster, by_gpu=by_gpu, segment_units=segment_units
+            segments, target.id, making, self.cluster, by_gpu=options.device != "cpu", segment_units=segment_units
         )
 
 
@@ -50,7 +53,7 @@ class Making:
 
         encoders = Encoders(self.encoders)
         encoder, forward = encoders.matching(self.recipe), encoders.forward_pass(self.recipe)
-        return LocalMaker(self.segments.open(), self.collection_id, self.recipe, encoder, forward)
+        return LocalMaker(make_segments(self.segments), self.collection_id, self.recipe, encoder, forward)
 
 
 def _travelling(options: EncoderOptions) -> EncoderOptions:
