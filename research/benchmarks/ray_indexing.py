@@ -45,7 +45,7 @@ from research.evaluation.searching import scratch_store
 
 _DIM, _TABLE = 384, 4_096
 _OF_DOCUMENT = 100
-_SECONDS_AN_ACTOR = 60
+_SECONDS_AN_ACTOR = 90
 _OBJECT_STORE = 2**28
 
 # What actors are sent to make the segments of a collection.

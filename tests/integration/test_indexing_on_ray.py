@@ -40,6 +40,7 @@ def start(folder: Path, source: Path) -> subprocess.Popen[str]:
         "SPANSEEK_DATA_DIR": str(folder),
         "SPANSEEK_ENCODER": "hashing",
         "SPANSEEK_SEGMENT_UNITS": "500",
+        "SPANSEEK_GRACE_S": "0",
         "SPANSEEK_RAY_ADDRESS": "local",
         "SPANSEEK_RAY_ENCODERS": "2",
     }
