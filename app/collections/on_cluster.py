@@ -31,11 +31,13 @@ class OnCluster:
         require_ray()
         from indexer.indexing.cluster_maker import ClusterMaker
 
-        everywhere = replace(self.segments, folder=self.segments.folder.absolute())
-        making = Making(_travelling(options), everywhere, target.id, target.recipe)
-        return ClusterMaker(
-            segments, target.id, making, self.cluster, by_gpu=options.device != "cpu", segment_units=segment_units
-        )
+        making, by_gpu = self.making(target.id, target.recipe, options), options.device != "cpu"
+        return ClusterMaker(segments, target.id, making, self.cluster, by_gpu=by_gpu, segment_units=segment_units)
+
+    def making(self, collection_id: str, recipe: Recipe, options: EncoderOptions) -> "Making":
+        """What every actor is sent."""
+        segments = replace(self.segments, folder=self.segments.folder.absolute())
+        return Making(_travelling(options), segments, collection_id, recipe)
 
 
 @dataclass(frozen=True, slots=True)
