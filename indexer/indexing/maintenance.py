@@ -19,7 +19,7 @@ from indexer.errors import PurgeIncomplete, SegmentCorrupt, SegmentsUnavailable,
 from indexer.indexing.deletion import sweep_deleted
 from indexer.indexing.merge_policy import Choice, due, everything, with_dead
 from indexer.indexing.new_segment import new_segment
-from indexer.segments.folders import new_folder
+from indexer.segments.folders import final_name
 from indexer.segments.layout import WINDOWS
 from indexer.segments.merge import Source, merge
 from indexer.segments.reader import Segment
@@ -54,19 +54,18 @@ class Purged(Removed):
 def sweep(store: Store, held: Lease, withdrawn_s: float | None = None, *, under_way: Collection[str] = ()) -> Kept:
     """Remove the files of segments that were retired a grace period ago, and the remains of killed jobs.
 
-    Segments ``under_way`` stay: the job that holds the lease has them written, and will publish them.
-
-    Also erases what an earlier purge had to leave, and deletes matches that were withdrawn ``withdrawn_s`` ago, by
-    default as the store says, from the catalog. Returns what the catalog still names.
+    Segments ``under_way`` stay: the job that holds the lease has them written, and will publish them. Also erases what
+    an earlier purge had to leave, and deletes matches that were withdrawn ``withdrawn_s`` ago, by default as the store
+    says, from the catalog. Returns what the catalog still names.
     """
     sweep_deleted(store)
     finish_erasing(store.catalog.database)
     now, withdrawn_s = store.catalog.clock(), store.withdrawn_s if withdrawn_s is None else withdrawn_s
     retired_until, withdrawn_until = (now - timedelta(seconds=age) for age in (store.grace_s, withdrawn_s))
     kept = forget_old(store.catalog, held, retired_until=retired_until, withdrawn_until=withdrawn_until)
-    written = {new_folder(Path(), name).name for name in under_way} | set(under_way)
-    for name in store.segments.names(held.collection_id) - kept.live - kept.retired - written:
-        store.segments.remove(held.collection_id, name)
+    for name in store.segments.names(held.collection_id) - kept.live - kept.retired:
+        if final_name(Path(name)).name not in under_way:
+            store.segments.remove(held.collection_id, name)
     return kept
 
 
@@ -129,9 +128,7 @@ def tidy(
 ) -> Kept | None:
     """Merge what is due, and sweep, as every writer does when its work is done; without ``windows`` in the midst of it.
 
-    Then the segments ``under_way`` are not swept.
-
-    Returns what the catalog names then. A damaged segment stays as it is. A disk that is full or fails, or a bucket
+    Segments ``under_way`` are not swept. Returns what the catalog names then. A damaged segment stays as it is. A disk that is full or fails, or a bucket
     that does not answer, leaves the work to the next writer, as an interruption does; then this returns None. All but
     the last are logged: the writer's work is done.
     """
