@@ -128,9 +128,9 @@ def tidy(
 ) -> Kept | None:
     """Merge what is due, and sweep, as every writer does when its work is done; without ``windows`` in the midst of it.
 
-    Segments ``under_way`` are not swept. Returns what the catalog names then. A damaged segment stays as it is. A disk that is full or fails, or a bucket
-    that does not answer, leaves the work to the next writer, as an interruption does; then this returns None. All but
-    the last are logged: the writer's work is done.
+    Segments ``under_way`` are not swept. Returns what the catalog names then. A damaged segment stays as it is. A disk
+    that is full or fails, or a bucket that does not answer, leaves the work to the next writer, as an interruption
+    does; then this returns None. All but the last are logged: the writer's work is done.
     """
     try:
         with until_interrupted():  # what its writer published is not to seem interrupted
