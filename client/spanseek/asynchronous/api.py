@@ -2005,6 +2005,12 @@ class AsyncApi:
             (await self._transport.request("DELETE", f"/admin/keys/{quoted(id)}", repeatable=True)).content,
         )
 
+    async def show_cluster(self) -> models.ClusterState:
+        """What this server saw of the cluster half a second ago at most; nobody is asked for it."""
+        return read(
+            models.ClusterState, (await self._transport.request("GET", "/admin/cluster", repeatable=True)).content
+        )
+
     async def get_sign_in(self) -> models.SignIn:
         """Say which identity provider gives tokens to people, if any; each takes API keys, too."""
         return read(models.SignIn, (await self._transport.request("GET", "/sign-in", repeatable=True)).content)

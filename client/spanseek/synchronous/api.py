@@ -1983,6 +1983,10 @@ class Api:
             (self._transport.request("DELETE", f"/admin/keys/{quoted(id)}", repeatable=True)).content,
         )
 
+    def show_cluster(self) -> models.ClusterState:
+        """What this server saw of the cluster half a second ago at most; nobody is asked for it."""
+        return read(models.ClusterState, (self._transport.request("GET", "/admin/cluster", repeatable=True)).content)
+
     def get_sign_in(self) -> models.SignIn:
         """Say which identity provider gives tokens to people, if any; each takes API keys, too."""
         return read(models.SignIn, (self._transport.request("GET", "/sign-in", repeatable=True)).content)
