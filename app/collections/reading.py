@@ -135,7 +135,9 @@ class DocumentReader:
         Raises as ``get``, and ``TextNotStored``.
         """
         if end < start:
-            raise InvalidInput(f"A text from {start} to {end} cannot be read.", hint="end is behind start.", field="end")
+            raise InvalidInput(
+                f"The text ends before it begins: {start} to {end}.", hint="Give end > start.", field="end"
+            )
         snapshot = self._store.snapshot(collection)
         located = _located(snapshot, collection, id, filter)
         segment, row = located.view.segment, located.document

@@ -1,4 +1,4 @@
-"""Excerpts of stored documents: a stretch of the text with the parts that it touches, whatever the length of the rest."""
+"""Excerpts of stored documents: a stretch of the text with the parts that it touches."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator

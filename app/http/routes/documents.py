@@ -100,7 +100,7 @@ async def get_document(
     caller: CallerDependency,
     offset_unit: Annotated[OffsetUnit, Query(description="As in a search, for the offsets of parts.")] = "codepoint",
     start: Annotated[int, Query(ge=0, description="Read the text from this offset on.")] = 0,
-    end: Annotated[int | None, Query(ge=0, description="Read the text up to this offset; to its end without it.")] = None,
+    end: Annotated[int | None, Query(ge=0, description="Read the text up to this offset.")] = None,
 ) -> Response:
     """Read a document: its text, its parts with their offsets and metadata, and its own metadata.
 

@@ -1,9 +1,10 @@
 # ruff: noqa: T201
 """Measures the first screen of the page on the judged phrases: the hits that it marks as likely though they are not.
 
-    python -m tests.e2e.page.first_screen --address http://127.0.0.1:8000 [--collection calls]
+    python -m tests.e2e.page.first_screen --address http://127.0.0.1:8000 [--collection calls|other_calls]
 
-The collection holds the judged calls (``spanseek eval judged-corpora``), indexed with the default encoder. Rows that
+The collection holds the calls of that name (``spanseek eval judged-corpora``), indexed with the default encoder. Those
+of ``calls`` chose the page's mark of doubt; those of ``other_calls`` had no part in it. Rows that
 the page shows as likely, without a doubt, are unmarked. One is right if a judge gave its place 1 or more, and wrong if
 he gave it 0; a place that nobody judged is counted apart. Also measures the time from the address to the verdict, and
 from a key or a move of the slider to the next frame, with 10,000 hits.
@@ -22,7 +23,8 @@ from urllib.parse import quote
 
 from playwright.sync_api import sync_playwright
 
-JUDGED = Path(__file__).parents[3] / "research" / "data" / "judged"
+DATA = Path(__file__).parents[3] / "research" / "data"
+JUDGED = {"calls": DATA / "judged", "other_calls": DATA / "first_screen"}
 HITS = 10_000
 
 _ROWS = """() => [...document.querySelectorAll(".card")]
@@ -43,10 +45,10 @@ _TIMES = """async ([selector, values]) => {
 }"""
 
 
-def grades() -> dict[str, list[dict[str, Any]]]:
+def grades(folder: Path) -> dict[str, list[dict[str, Any]]]:
     """The judgements of each query."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for line in (JUDGED / "judgements.ndjson").read_text().splitlines():
+    for line in (folder / "judgements.ndjson").read_text().splitlines():
         one = json.loads(line)
         found.setdefault(one["query"], []).append(one)
     return found
@@ -60,11 +62,12 @@ def grade_of(judged: list[dict[str, Any]], document: str, start: int) -> int | N
 
 def first_screens(page: Any, collection: str) -> None:
     """Counts the rows of the first screens of all queries by what is marked and what is true."""
-    judged, times = grades(), []
+    folder = JUDGED[collection]
+    judged, times = grades(folder), []
     halves = {"chooses": Counter[str](), "reported": Counter[str]()}
-    for line in (JUDGED / "queries.ndjson").read_text().splitlines():
+    for line in (folder / "queries.ndjson").read_text().splitlines():
         query = json.loads(line)
-        if query["corpus"] != "calls":
+        if query["corpus"] != collection:
             continue
         started = time.perf_counter()
         page.goto(f"/?c={collection}&q={quote(query['text'])}")
@@ -109,7 +112,8 @@ def controls(page: Any) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--address", default="http://127.0.0.1:8000")
-    parser.add_argument("--collection", default="calls")
+    parser.add_argument("--collection", default="calls", choices=JUDGED)
+    parser.add_argument("--rows", type=Path, help="a file for the rows of the first screens, to be judged")
     arguments = parser.parse_args()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
