@@ -41,7 +41,7 @@ function nodes(actors) {
   const named = new Map();
   for (const one of actors) named.set(one.node, [...(named.get(one.node) ?? []), one]);
   const headings = ["node", "node_state", "cluster_segments", "passages", "actions"].map((name) => t(name));
-  const rows = [...named].map(([node, own]) => [node, states(own), sum(own, "segments"), sum(own, "units"), drain(node, own)]);
+  const rows = [...named].map(([node, own]) => [el("span", { class: "short" }, node), states(own), sum(own, "segments"), sum(own, "units"), drain(node, own)]);
   return el("section", { class: "panel" }, el("h2", {}, t("nodes")), table(headings, rows, t("nodes")), el("p", { class: "meta" }, t("drain_hint")));
 }
 
@@ -56,7 +56,7 @@ function drain(node, actors) {
 
 function details(actors) {
   const headings = ["name", "node", "state", "cluster_segments", "passages", "actor_waiting", "actor_answered", "actor_hedged", "actor_failed", "actor_time", "actor_idle"].map((name) => t(name));
-  const rows = actors.map((one) => [one.name, one.node, el("span", { class: one.state === "out" ? "tag" : "short" }, t(`state_${one.state}`)), ...["segments", "units", "waiting", "answered", "hedged", "failed"].map((name) => number(one[name])),
+  const rows = actors.map((one) => [one.name, el("span", { class: "short" }, one.node), el("span", { class: one.state === "out" ? "wrong" : "short" }, t(`state_${one.state}`)), ...["segments", "units", "waiting", "answered", "hedged", "failed"].map((name) => number(one[name])),
     one.seconds ? `${number(Math.ceil(1000 * one.seconds))} ms` : "", one.idle_s === null ? t("never") : `${number(Math.round(one.idle_s))} s`]);
   return el("details", { class: "panel", open: true }, el("summary", {}, t("actors")), table(headings, rows, t("actors")), el("p", { class: "meta" }, t("actors_hint")));
 }

@@ -233,7 +233,7 @@ export const WORDS = {
   },
   your_text: { en: "Your text, up to six sentences", de: "Ihr Text, bis zu sechs Sätze" },
   restore_it: { en: "Make vectors and restore", de: "Vektoren bilden und wiederherstellen" },
-  restored: { en: "What came back", de: "Was wiederkam" },
+  restored: { en: "Try it with a text of yours", de: "Mit einem eigenen Text ausprobieren" },
   same_text: { en: "Word for word what you wrote.", de: "Wort für Wort, was Sie schrieben." },
   other_text: { en: "It differs from what you wrote.", de: "Es weicht von dem ab, was Sie schrieben." },
   confidence: {
@@ -242,7 +242,10 @@ export const WORDS = {
   },
   vectors_made: { en: ["1 vector of {dim} numbers was kept of it.", "{count} vectors of {dim} numbers were kept of it."], de: ["1 Vektor aus {dim} Zahlen wurde davon bewahrt.", "{count} Vektoren aus {dim} Zahlen wurden davon bewahrt."] },
   textless: { en: "Collections without texts", de: "Sammlungen ohne Texte" },
-  no_textless: { en: "None here. One is made with `store_text: false`.", de: "Hier gibt es keine. Eine entsteht mit `store_text: false`." },
+  no_textless: {
+    en: "None here. A collection that is created with store_text set to false keeps none.",
+    de: "Hier gibt es keine. Eine Sammlung, die mit store_text auf false angelegt wird, behält keine.",
+  },
 
   collection: { en: "Collection", de: "Sammlung" },
   phrase: { en: "Phrase", de: "Phrase" },

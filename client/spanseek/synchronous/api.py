@@ -783,7 +783,7 @@ class Api:
 
         - ``offset_unit``: As in a search, for the offsets of parts.
         - ``start``: Read the text from this offset on.
-        - ``end``: Read the text up to this offset; to its end without it.
+        - ``end``: Read the text up to this offset.
         """
         return read(
             models.StoredDocument,

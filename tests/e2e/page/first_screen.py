@@ -83,6 +83,8 @@ def first_screens(page: Any, collection: str) -> None:
         print(query["id"], page.locator(".verdict p").inner_text(), f"({len(rows)} rows)")
     for half, counts in halves.items():
         print(half, dict(counts), f"{sum(counts.values())} rows")
+    whole = halves["chooses"] + halves["reported"]
+    print(f"unmarked and wrong: {whole['unmarked, wrong']} of {whole.total()} rows")
     print(f"address to verdict: {summary(times)}")
 
 
@@ -91,7 +93,7 @@ def summary(times: list[float]) -> str:
     return f"median {median(times):.0f} ms, 95 % {quantiles(times, n=20)[-1]:.0f} ms"
 
 
-def controls(page: Any) -> None:
+def controls(page: Any, collection: str) -> None:
     """Times the slider and the phrase over many hits, with a server that answers at once."""
     hit = {"text": "stop", "raw": 0.5, "mode": "best_span", "metadata": {"kind": "call"}, "start": 0, "end": 4}
     hits = [
@@ -99,7 +101,8 @@ def controls(page: Any) -> None:
     ]
     body = json.dumps({"hits": hits})
     page.route("**/search", lambda route: route.fulfill(content_type="application/json", body=body))
-    page.goto("/?c=sample&q=stop")
+    page.route("**/preview", lambda route: route.fulfill(status=403, json={"detail": "No counts."}))
+    page.goto(f"/?c={collection}&q=stop")
     page.get_by_text("10,000 shown").wait_for()
     for name, selector, values in (
         ("slider", "input[type=range]", [str(number / 100) for number in range(0, 100, 2)]),
@@ -113,14 +116,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--address", default="http://127.0.0.1:8000")
     parser.add_argument("--collection", default="calls", choices=JUDGED)
-    parser.add_argument("--rows", type=Path, help="a file for the rows of the first screens, to be judged")
     arguments = parser.parse_args()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         page = browser.new_page(base_url=arguments.address, viewport={"width": 1280, "height": 900})
         page.set_default_timeout(120_000)
         first_screens(page, arguments.collection)
-        controls(page)
+        controls(page, arguments.collection)
         browser.close()
 
 
