@@ -141,7 +141,8 @@ def sign_in(page: Any) -> None:
 VIEWS: dict[str, Callable[[Any], None]] = {
     view.__name__.replace("_", "-"): view
     for view in (
-        start, search, why, document, two_modes, phrases, thresholds, data, table, compare, restore, cluster, reference, sign_in
+        start, search, why, document, two_modes, phrases, thresholds, data, table, compare, restore, cluster, reference,
+        sign_in,
     )
 }  # fmt: skip
 
