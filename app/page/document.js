@@ -145,7 +145,7 @@ class DocumentView {
 
   draw() {
     const { text, start, length } = this;
-    // Who reads or writes elsewhere by now is left there, and what is read stays where it is.
+    // Who reads or writes elsewhere by now is left there, and what is in view stays where it is.
     const isOurs = !this.isDrawn || this.body.element.contains(document.activeElement);
     const top = this.isDrawn && this.topOf(this.hits[this.current]);
     this.hits = this.all.filter((one) => (this.isWeak || isLikely(one.level) || this.isMeant(one)) && one.start >= start && one.end <= start + text.length);
@@ -159,7 +159,7 @@ class DocumentView {
     this.weak.textContent = this.isWeak ? t("likely_alone") : t("weaker_count", { count: weaker });
     this.place.textContent = this.hits.length ? "" : t("no_mark");
     this.go(Math.max(0, this.hits.findIndex((one) => this.isMeant(one))), isOurs);
-    const moved = top && this.topOf(this.hits[this.current]);
+    const moved = top > 0 && top < innerHeight && this.topOf(this.hits[this.current]);
     if (moved) this.pane.scrollTop += moved - top;
     if (isOurs && !this.hits.length) this.pane.focus({ preventScroll: true });
     this.isDrawn = true;
