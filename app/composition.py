@@ -15,8 +15,7 @@ from indexer.engine.executor import ClusterOptions, Executor, ExecutorOptions
 from indexer.engine.executor import make_executor as executor_named
 from indexer.errors import CatalogNotInitialised, ExecutorUnavailable
 from indexer.patience import Busy, Patience
-from indexer.segments.local import LocalSegments
-from indexer.segments.storage import Segments
+from indexer.segments.options import SegmentsOptions, make_segments
 from indexer.store import Store
 from models.encoders.registry import load_span_score
 
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from app.collections.aliases import AliasService
     from app.collections.documents import DocumentService
     from app.collections.jobs import CollectionJobs
+    from app.collections.on_cluster import OnCluster
     from app.collections.reading import DocumentReader
     from app.collections.recipes import CollectionOptions
     from app.collections.reindexing import Reindexing
@@ -72,7 +72,7 @@ def open_store(
 
     ``executor`` and ``patience``, that of a writer with others, replace those that the settings name.
     """
-    segments = make_segments(settings)
+    segments = make_segments(segments_options(settings))
     patience = patience or partial(Patience, settings.lease_wait_s)
     catalog = Catalog(settings.catalog_url, data_dir=settings.data_dir, patience=patience)
     return Store(
@@ -88,15 +88,11 @@ def open_store(
     )
 
 
-def make_segments(settings: Settings) -> Segments:
-    """Where the settings keep segments: the data folder, or a bucket. Raises ``SegmentsUnavailable``."""
+def segments_options(settings: Settings) -> SegmentsOptions:
+    """Where the settings keep segments: the data folder, or a bucket."""
     if not settings.segments_url:
-        return LocalSegments(settings.data_dir / "collections")
-    from indexer.segments.bucket.objects import open_bucket
-    from indexer.segments.bucket.segments import BucketSegments
-
-    bucket = open_bucket(settings.segments_url)
-    return BucketSegments(bucket, settings.cache_folder, round(settings.segments_cache_gb * 2**30))
+        return SegmentsOptions(settings.data_dir / "collections")
+    return SegmentsOptions(settings.cache_folder, settings.segments_url, round(settings.segments_cache_gb * 2**30))
 
 
 def make_executor(settings: Settings) -> Executor:
@@ -119,6 +115,7 @@ def cluster_options(settings: Settings) -> ClusterOptions:
         settings.ray_replicas,
         settings.ray_deadline_s,
         settings.ray_queue,
+        settings.ray_encoders,
     )
 
 
@@ -194,7 +191,14 @@ class Services:
         """Indexing, deleting, optimizing, purging and matching again."""
         from app.collections.jobs import CollectionJobs
 
-        return CollectionJobs(self.store, self.encoders, segment_units=self._settings.segment_units)
+        cluster = self._on_cluster if self._settings.index_engine == "ray" else None
+        return CollectionJobs(self.store, self.encoders, segment_units=self._settings.segment_units, cluster=cluster)
+
+    @property
+    def _on_cluster(self) -> "OnCluster":
+        from app.collections.on_cluster import OnCluster
+
+        return OnCluster(cluster_options(self._settings), segments_options(self._settings))
 
     @cached_property
     def documents(self) -> "DocumentService":
