@@ -109,7 +109,7 @@ def test_thresholds_counts_and_previews_agree(
     workspace: Workspace, texts: list[list[str]], query: str, threshold: float | str
 ) -> None:
     service, collection = made(workspace, texts)
-    number = Scale.even if threshold == "auto" else threshold
+    number = Scale.even if threshold == "auto" else float(threshold)
     scale = {"threshold": threshold, "threshold_on": None if threshold == "auto" else "raw"}
     plain = service.search(SearchRequest(collection, text=query, top_k=1_000))[0].hits
     passed = [hit for hit in plain if hit.raw >= number]
