@@ -23,7 +23,7 @@ from models.types import Document
 from tests.fake_encoders import FakeEncoders
 from tests.workspace import Workspace, document
 
-WORDS = "the parcel never came to my door please cancel invoice router slow again".split()
+WORDS = ["the", "parcel", "never", "came", "to", "my", "door", "please", "cancel", "invoice", "router", "slow", "again"]
 
 
 def documents(count: int) -> list[Document]:
