@@ -127,5 +127,6 @@ def test_hostile_files_are_read_or_refused(kind: str, tmp_path: Path) -> None:
             if not is_known or found.seconds > _MOST_S or found.megabytes > _MOST_MB:
                 failed.append((number, found))
     assert failed == [], dict(outcomes)
-    assert outcomes["document"]
-    assert outcomes["refused"] + outcomes["unreadable"] or kind in ("html", "md", "txt")
+    if ROUNDS:  # of a few files all may be readable, or none
+        assert outcomes["document"]
+        assert outcomes["refused"] + outcomes["unreadable"] or kind in ("html", "md", "txt")
