@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from app.encoders.encoders import Encoders
 from indexer.cluster.executor import require_ray
@@ -59,7 +59,7 @@ class Making:
 def _travelling(options: EncoderOptions) -> EncoderOptions:
     """The options without the backbones that are open here, and with paths that hold in other working folders."""
     values = {field.name: getattr(options, field.name) for field in fields(options)}
-    paths = {name: value.absolute() for name, value in values.items() if isinstance(value, Path)}
+    paths: dict[str, Any] = {name: value.absolute() for name, value in values.items() if isinstance(value, Path)}
     is_folder = ":" not in options.backbone
     backbone = str(Path(options.backbone).absolute()) if is_folder else options.backbone
     return replace(options, **paths, backbone=backbone, open_backbone=None)

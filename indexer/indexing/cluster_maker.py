@@ -5,8 +5,8 @@ work soon and make no more segments than merging can follow.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final
 
@@ -37,7 +37,10 @@ class Pace:
     """
 
     most: int
-    characters: int = _FIRST_CHARACTERS
+    characters: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.characters = min(_FIRST_CHARACTERS, self.most)
 
     def encoded(self, characters: int, seconds: float) -> None:
         """Learn from a block; the next one has at most twice as many characters."""
@@ -72,7 +75,7 @@ class ClusterMaker:
         """The names of segments that actors make, or have made and that may not be published."""
         return self._pool.under_way
 
-    def steps(self, batches: Iterable[Sequence[Hashed]]) -> Iterator[Step]:
+    def steps(self, batches: Iterable[Sequence[Hashed]]) -> Generator[Step, None, None]:
         """What becomes of documents, in their order."""
         blocks = self._blocks(batches)
         first = next(blocks, None)

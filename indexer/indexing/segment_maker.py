@@ -6,7 +6,7 @@ What makes segments publishes none and knows no catalog, so that it can run else
 import shutil
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from math import inf
@@ -70,7 +70,7 @@ class SegmentMaker(Protocol):
         """The names of segments that are being made, or were and may not be published yet."""
         ...
 
-    def steps(self, batches: Iterable[Sequence[Hashed]]) -> Iterator[Step]:
+    def steps(self, batches: Iterable[Sequence[Hashed]]) -> Generator[Step, None, None]:
         """What becomes of documents, in their order; closing it ends all work."""
         ...
 
@@ -99,7 +99,7 @@ class LocalMaker:
         self._refused: list[Refused] = []
         self.under_way: Collection[str] = ()
 
-    def steps(self, batches: Iterable[Sequence[Hashed]], name: str | None = None) -> Iterator[Step]:
+    def steps(self, batches: Iterable[Sequence[Hashed]], name: str | None = None) -> Generator[Step, None, None]:
         """What becomes of documents; ``name`` is that of the only segment, if there is to be one."""
         begun = self._clock()
         documents = self._split(batches)

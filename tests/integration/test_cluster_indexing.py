@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-import indexer.indexing.cluster_maker
 from app.requests import SearchRequest
 from indexer.engine.executor import ClusterOptions
 from indexer.errors import ExecutorUnavailable, RecipeMismatch, SegmentsUnavailable
@@ -36,7 +35,7 @@ MANY = documents(120)
 
 @dataclass(frozen=True)
 class InProcess:
-    """Makers whose actors are those of a fake, and write to ``segments`` of their own."""
+    """Makers whose actors are those of a fake, and write to ``segments`` of their own. A block has a few documents."""
 
     workspace: Workspace
     segments: Segments | None = None
@@ -53,9 +52,7 @@ class InProcess:
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
-    """Blocks hold some five documents each."""
-    monkeypatch.setattr(indexer.indexing.cluster_maker, "_FIRST_CHARACTERS", 500)
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
     with Workspace(tmp_path, words=True) as made:
         yield made
 
@@ -70,7 +67,7 @@ def assert_as_one_process(workspace: Workspace, given: list[Document], tmp_path:
         single.index(given)
         for request in ({"text": "please cancel"}, {"text": "my door", "top_k": 1000}, {"text": "needle7"}):
             answers = [each.service.search(SearchRequest("c", **request))[0] for each in (workspace, single)]
-            clustered, local = (replace(answer, took_ms=0.0, generation=0) for answer in answers)
+            clustered, local = (replace(answer, took_ms=0.0, generation=0, cursor=None) for answer in answers)
             assert clustered == local
 
 
