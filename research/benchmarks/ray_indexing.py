@@ -103,7 +103,7 @@ def measured(
     name: str,
     documents: Iterable[Document],
     actors: int,
-    making: Callable[[Store, Collection], Making],
+    making: Callable[[Store, Collection], Making | Sleeping],
 ) -> Figures:
     """Index documents into a store that is thrown away."""
     told: list[tuple[float, int]] = []
