@@ -37,6 +37,7 @@ from app.http.request_ids import RequestIdMiddleware
 from app.http.routes import (
     aliases,
     calibrations,
+    cluster,
     collections,
     comparing,
     documents,
@@ -96,6 +97,7 @@ _RESOURCES = (
     tasks,
     snapshots,
     keys,
+    cluster,
     sign_in,
     health,
     metrics,

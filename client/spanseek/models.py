@@ -10,6 +10,32 @@ from pydantic import Field
 from spanseek.answers import Answer
 
 
+class Actor(Answer):
+    """An actor, as this server saw it last."""
+
+    name: str
+    node: str
+    """The address of its node."""
+    state: str
+    """`joining`, `ready`, `out` or `drained`: only ready ones are asked."""
+    segments: int
+    """Segments that it holds."""
+    units: int
+    """Units of these segments."""
+    waiting: int
+    """Requests of this server that it has not answered."""
+    answered: int
+    """Requests of all servers that it has answered since it started."""
+    hedged: int
+    """Late requests of this server that a second actor was asked for."""
+    failed: int
+    """Times that it did not answer this server."""
+    seconds: float
+    """Median time of its recent answers to this server; 0 before the first."""
+    idle_s: float | None = None
+    """Seconds since a server asked it last; null if none ever did."""
+
+
 class AliasDescription(Answer):
     """An alias."""
 
@@ -136,6 +162,17 @@ class Check(Answer):
     """What is wrong; absent if all is well."""
     hint: str | None = None
     """What to do about it; absent if all is well."""
+
+
+class ClusterState(Answer):
+    """What reads the segments of collections."""
+
+    executor: str
+    """The executor's name, such as `candidates`, or `ray` on a cluster."""
+    unreachable_segments: int
+    """Segments that no actor can be asked for; answers lack them."""
+    actors: list[Actor]
+    """By node and name; none where the server itself reads."""
 
 
 class CollectionDescription(Answer):
@@ -1099,6 +1136,10 @@ class StoredDocument(Answer):
     """The collection does not store texts: the text, to which the parts refer, is restored from vectors."""
     confidence: float | None = None
     """Of a restored text: the probability of its least certain token, 0 to 1."""
+    text_start: int | None = None
+    """Where `text` begins, if a part of it was asked for."""
+    length: int | None = None
+    """The length of the whole text, if a part of it was asked for."""
 
 
 class StoredPart(Answer):

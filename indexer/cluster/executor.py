@@ -140,6 +140,11 @@ class RayExecutor(CandidateExecutor):
         """Why no actor can be asked for a segment."""
         return self._peers.unreachable(key)
 
+    @property
+    def unreachable_segments(self) -> int:
+        """The number of segments that no actor could be asked for, and that were not found again."""
+        return len(self._peers.missing)
+
     def members(self) -> Sequence[Member]:
         """The actors of the cluster."""
         return [peer.member for peer in self._peers]

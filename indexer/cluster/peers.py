@@ -55,6 +55,7 @@ class Peer:
             self.hedged,
             self.failed,
             self.times.median(),
+            of.idle_s,
         )
 
 

@@ -155,7 +155,7 @@ def in_rounds(
 class Member:
     """A process that reads segments for an executor: what it was last seen to be and to have.
 
-    ``seconds`` is the median time of its recent answers.
+    ``seconds`` is the median time of its recent answers, ``idle_s`` the time since any server asked it last.
     """
 
     name: str
@@ -168,6 +168,7 @@ class Member:
     hedged: int = 0
     failed: int = 0
     seconds: float = 0.0
+    idle_s: float | None = None
 
 
 class Executor:
@@ -216,6 +217,11 @@ class Executor:
     def unreachable(self, key: "SegmentKey") -> SpanseekError | None:
         """Why a segment cannot be asked now, while others can; snapshots leave it out. None if it can."""
         return None
+
+    @property
+    def unreachable_segments(self) -> int:
+        """The number of segments that cannot be asked now."""
+        return 0
 
     def members(self) -> Sequence[Member]:
         """The processes that read for this executor, apart from its own."""
