@@ -13,10 +13,9 @@ from app.settings import CATALOG_FILE, EXECUTOR_OF, Settings, listed
 from indexer.catalog.collections import Catalog
 from indexer.engine.executor import ClusterOptions, Executor, ExecutorOptions
 from indexer.engine.executor import make_executor as executor_named
-from indexer.errors import CatalogNotInitialised, ExecutorUnavailable
+from indexer.errors import CatalogNotInitialised
 from indexer.patience import Busy, Patience
-from indexer.segments.local import LocalSegments
-from indexer.segments.storage import Segments
+from indexer.segments.options import SegmentsOptions, make_segments
 from indexer.store import Store
 from models.encoders.registry import load_span_score
 
@@ -72,7 +71,7 @@ def open_store(
 
     ``executor`` and ``patience``, that of a writer with others, replace those that the settings name.
     """
-    segments = make_segments(settings)
+    segments = make_segments(segments_options(settings))
     patience = patience or partial(Patience, settings.lease_wait_s)
     catalog = Catalog(settings.catalog_url, data_dir=settings.data_dir, patience=patience)
     return Store(
@@ -88,25 +87,21 @@ def open_store(
     )
 
 
-def make_segments(settings: Settings) -> Segments:
-    """Where the settings keep segments: the data folder, or a bucket. Raises ``SegmentsUnavailable``."""
+def segments_options(settings: Settings) -> SegmentsOptions:
+    """Where the settings keep segments: the data folder, or a bucket."""
     if not settings.segments_url:
-        return LocalSegments(settings.data_dir / "collections")
-    from indexer.segments.bucket.objects import open_bucket
-    from indexer.segments.bucket.segments import BucketSegments
-
-    bucket = open_bucket(settings.segments_url)
-    return BucketSegments(bucket, settings.cache_folder, round(settings.segments_cache_gb * 2**30))
+        return SegmentsOptions(settings.data_dir / "collections")
+    return SegmentsOptions(settings.cache_folder, settings.segments_url, round(settings.segments_cache_gb * 2**30))
 
 
 def make_executor(settings: Settings) -> Executor:
     """The executor that the settings name. Raises ``ExecutorUnavailable``."""
-    if settings.engine == "ray" and settings.segments_url:
-        raise ExecutorUnavailable(
-            "The engine ray reads segments from the data folder, not from a bucket.",
-            hint="Leave SPANSEEK_SEGMENTS_URL out, or choose another SPANSEEK_ENGINE.",
-        )
-    options = ExecutorOptions(settings.device, settings.materialized_limit_mb * 2**20, cluster_options(settings))
+    options = ExecutorOptions(
+        settings.device,
+        settings.materialized_limit_mb * 2**20,
+        cluster_options(settings),
+        segments_options(settings),
+    )
     return executor_named(EXECUTOR_OF.get(settings.engine, settings.engine), options)
 
 

@@ -24,6 +24,8 @@ from indexer.engine.scan import SpanScan
 from indexer.engine.selection import search
 from indexer.engine.snapshot import SegmentView, Snapshot
 from indexer.segments.opened import open_segment
+from indexer.segments.options import SegmentsOptions
+from models.fields import converted
 from models.types import QueryVectors
 
 Item = TypeVar("Item")
@@ -69,8 +71,9 @@ class Bordered(Shipment):
     borders: np.ndarray
 
     @classmethod
-    def of(cls, view: SegmentView) -> "Bordered":
-        return cls(view.segment.key, view.tombstones, np.array(view.segment.borders))
+    def of(cls, view: SegmentView, where: SegmentsOptions | None = None) -> "Bordered":
+        where = where or BUCKETS.get(view.segment.folder.parents[1])
+        return converted(Shipment.of(view, where), cls, borders=np.array(view.segment.borders))
 
     @property
     def key(self) -> bytes:
@@ -97,6 +100,8 @@ class SharedCluster(RayExecutor):
         pass
 
 
+# Of caches of buckets, by their folders, where actors read the same segments.
+BUCKETS: dict[Path, SegmentsOptions] = {}
 # Two actors on this machine, which the first query starts: mark tests that ask it as slow.
 CLUSTER = SharedCluster(ClusterOptions("local", actors=2, deadline_s=100.0), ship=Bordered.of)
 ON_CLUSTER = pytest.param(CLUSTER, marks=pytest.mark.slow)

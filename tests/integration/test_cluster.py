@@ -20,10 +20,13 @@ from indexer.engine.executor import Executor
 from indexer.engine.query import EVERYTHING, Filter
 from indexer.errors import SegmentsUnreachable
 from indexer.segments.manifest import SegmentKey
+from indexer.segments.options import SegmentsOptions
+from indexer.segments.storage import Segments
 from models.errors import SpanseekError
 from models.types import Document
+from tests.buckets import bucket_segments
 from tests.byte_restorer import ByteRestorer
-from tests.executors import CLUSTER
+from tests.executors import BUCKETS, CLUSTER
 from tests.workspace import Workspace, document
 
 # Both sides encode alike: one has loaded its models before the first test.
@@ -65,9 +68,9 @@ def documents(count: int) -> Iterator[Document]:
         yield document(f"d{number:03d}", *texts, lang=rng.choice(["en", "fr"]), number=number)
 
 
-def workspace_at(folder: Path, executor: Executor) -> Workspace:
+def workspace_at(folder: Path, executor: Executor, segments: Segments | None) -> Workspace:
     stored = {"words": True, "facets": True}
-    return Workspace(folder, executor=executor, nugget_ratio=0.5, restorer=ByteRestorer(), **stored)
+    return Workspace(folder, executor=executor, nugget_ratio=0.5, restorer=ByteRestorer(), segments=segments, **stored)
 
 
 @pytest.fixture(scope="module")
@@ -75,11 +78,20 @@ def local() -> Without:
     return Without()
 
 
-@pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory, local: Without) -> Iterator[tuple[Workspace, Workspace]]:
-    """One store, read by the cluster and in this process: seven segments, one of them with deleted documents."""
+@pytest.fixture(scope="module", params=["folder", "bucket"])
+def both(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, local: Without
+) -> Iterator[tuple[Workspace, Workspace]]:
+    """One store, read by the cluster and in this process: seven segments, one of them with deleted documents.
+
+    Where they lie in a bucket, the actors have another cache than this process.
+    """
     folder = tmp_path_factory.mktemp("cluster")
-    with workspace_at(folder, CLUSTER) as clustered, workspace_at(folder, local) as single:
+    segments = None
+    if request.param == "bucket":
+        segments = bucket_segments(f"file://{folder}/mount", folder / "front")
+        BUCKETS[segments.root] = SegmentsOptions(folder / "node", f"file://{folder}/mount", 2**30)
+    with workspace_at(folder, CLUSTER, segments) as clustered, workspace_at(folder, local, segments) as single:
         for number in range(7):
             single.index(list(documents(42))[6 * number : 6 * number + 6], merge=False)
         with lease(single.catalog, "c") as held:

@@ -1,0 +1,31 @@
+"""Where segments lie, as plain values that travel: every process that reads segments makes what opens them of these."""
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from indexer.segments.local import LocalSegments
+from indexer.segments.storage import Segments
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentsOptions:
+    """The folder of segments. With a ``url`` they lie in a bucket, and the folder has its cache, of so many bytes."""
+
+    folder: Path
+    url: str = ""
+    cache_bytes: int = 0
+
+
+def make_segments(options: SegmentsOptions) -> Segments:
+    """What opens the segments. Raises ``SegmentsUnavailable`` for a URL that names no bucket."""
+    if not options.url:
+        return LocalSegments(options.folder)
+    from indexer.segments.bucket.objects import open_bucket
+    from indexer.segments.bucket.segments import BucketSegments
+
+    return BucketSegments(open_bucket(options.url), options.folder, options.cache_bytes)
+
+
+# The same for all callers of a process.
+shared_segments = cache(make_segments)
