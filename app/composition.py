@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from app.collections.aliases import AliasService
     from app.collections.documents import DocumentService
     from app.collections.jobs import CollectionJobs
+    from app.collections.on_cluster import OnCluster
     from app.collections.reading import DocumentReader
     from app.collections.recipes import CollectionOptions
     from app.collections.reindexing import Reindexing
@@ -114,6 +115,7 @@ def cluster_options(settings: Settings) -> ClusterOptions:
         settings.ray_replicas,
         settings.ray_deadline_s,
         settings.ray_queue,
+        settings.ray_encoders,
     )
 
 
@@ -189,7 +191,14 @@ class Services:
         """Indexing, deleting, optimizing, purging and matching again."""
         from app.collections.jobs import CollectionJobs
 
-        return CollectionJobs(self.store, self.encoders, segment_units=self._settings.segment_units)
+        cluster = self._on_cluster if self._settings.index_engine == "ray" else None
+        return CollectionJobs(self.store, self.encoders, segment_units=self._settings.segment_units, cluster=cluster)
+
+    @property
+    def _on_cluster(self) -> "OnCluster":
+        from app.collections.on_cluster import OnCluster
+
+        return OnCluster(cluster_options(self._settings), segments_options(self._settings))
 
     @cached_property
     def documents(self) -> "DocumentService":

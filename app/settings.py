@@ -15,6 +15,7 @@ CATALOG_FILE = "catalog.sqlite3"
 
 # Executors by their names of before version 0.3.
 EXECUTOR_OF: Final = MappingProxyType({"auto": "candidates", "scan": "local"})
+IndexEngine: TypeAlias = Literal["local", "ray"]
 if TYPE_CHECKING:
     EngineName: TypeAlias = str
 else:
@@ -93,6 +94,17 @@ class Settings(BaseSettings):
     )
     ray_queue: int = Field(
         64, gt=0, description="Requests of one server that may wait for an actor; further ones are answered 429."
+    )
+    index_engine: IndexEngine = Field(
+        "local",
+        description="Where `spanseek index`, `spanseek reindex` and tasks that reindex encode: local, in their "
+        "process; ray, in actors of a Ray cluster.",
+    )
+    ray_encoders: int | None = Field(
+        None,
+        gt=0,
+        description="Actors that encode for a job; by default one for each GPU of the cluster or, without any, for "
+        "each processor.",
     )
     candidates_from: int = Field(
         8_000_000,

@@ -22,6 +22,7 @@ from indexer.catalog.collections import Catalog
 from indexer.catalog.schema import upgrade
 from indexer.engine.executor import Executor
 from indexer.indexing.pipeline import IndexJob, IndexReport, JobHooks
+from indexer.indexing.segment_maker import SegmentMaker
 from indexer.restorable.models import Restoring
 from indexer.segments.storage import Segments
 from indexer.sources import Record
@@ -113,6 +114,7 @@ class Workspace(AbstractContextManager["Workspace"]):
         segment_units: int = 500_000,
         publish_s: float = inf,
         merge: bool = True,
+        maker: Callable[[Collection], SegmentMaker] | None = None,
         clock: Callable[[], float] = time.perf_counter,
         **hooks: Any,
     ) -> IndexJob:
@@ -126,6 +128,7 @@ class Workspace(AbstractContextManager["Workspace"]):
             segment_units=segment_units,
             publish_s=publish_s,
             merge=merge,
+            maker=maker and maker(collection),
             clock=clock,
         )
 

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from app.settings import Settings
+from app.settings import IndexEngine, Settings
 
 if TYPE_CHECKING:
     from app.composition import Services
@@ -24,6 +24,11 @@ err = Console(stderr=True, highlight=False)
 
 CollectionOption = Annotated[str, typer.Option("--collection", "-c", help="The collection's name.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one line of JSON, last on standard output.")]
+
+IndexEngineOption = Annotated[
+    IndexEngine | None,
+    typer.Option("--engine", help="Where to encode: `local`, or `ray`; without it `SPANSEEK_INDEX_ENGINE`."),
+]
 
 
 @contextmanager

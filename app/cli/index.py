@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.cli.console import CollectionOption, JsonOption, counted, err, open_services, out, print_json, settings_with
+from app.cli.console import (
+    CollectionOption,
+    IndexEngineOption,
+    JsonOption,
+    counted,
+    err,
+    open_services,
+    out,
+    print_json,
+    settings_with,
+)
 from app.cli.dry_run import show_contents
 from app.cli.languages import Languages
 from app.cli.options import RecipeChoice, with_options
@@ -46,6 +56,7 @@ def index(
     reading: ReadingOptions = ReadingOptions(),
     report: ReportOption = None,
     device: Annotated[str | None, typer.Option(help="`auto`, `cpu` or `cuda`; without it `SPANSEEK_DEVICE`.")] = None,
+    engine: IndexEngineOption = None,
     as_trained: Annotated[
         bool, typer.Option("--as-trained", help="Do not fit models of a new collection to its own texts.")
     ] = False,
@@ -74,7 +85,7 @@ def index(
             return
         check_any_document(records, source, skipped)
         with (
-            open_services(settings_with(device=device), create=True) as services,
+            open_services(settings_with(device=device, index_engine=engine), create=True) as services,
             indexing_progress(records, err) as progress,
             stop_on_interrupt(_STOPPING) as stop,
         ):

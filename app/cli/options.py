@@ -239,8 +239,8 @@ def key_values(pairs: list[str] | None) -> dict[str, JsonValue]:
     values: dict[str, JsonValue] = {}
     for pair in pairs or []:
         key, equals, value = pair.partition("=")
-        if not equals:
-            raise typer.BadParameter(f"{pair!r} is not KEY=VALUE")
+        if not equals or key.endswith(("<", ">", "!")):
+            raise typer.BadParameter(f"{pair!r} is not KEY=VALUE; comparisons go to --filter")
         try:
             values[key] = json.loads(value)
         except ValueError:

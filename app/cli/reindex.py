@@ -5,7 +5,17 @@ from typing import Annotated
 import typer
 
 from app.answers import json_values
-from app.cli.console import CollectionOption, JsonOption, counted, err, open_services, out, print_json, settings_with
+from app.cli.console import (
+    CollectionOption,
+    IndexEngineOption,
+    JsonOption,
+    counted,
+    err,
+    open_services,
+    out,
+    print_json,
+    settings_with,
+)
 from app.cli.index import report_busy
 from app.cli.maintenance import erased_text
 from app.cli.options import RecipeChoice, with_options
@@ -20,6 +30,7 @@ def reindex(
     collection: CollectionOption,
     recipe: RecipeChoice = RecipeChoice(),
     device: Annotated[str | None, typer.Option(help="`auto`, `cpu` or `cuda`; without it `SPANSEEK_DEVICE`.")] = None,
+    engine: IndexEngineOption = None,
     wait: Annotated[
         float,
         typer.Option(min=0, help="Seconds to wait while another process writes to the collection; 0 fails at once."),
@@ -35,7 +46,10 @@ def reindex(
     from indexer.patience import Patience
 
     options = recipe.options()
-    with open_services(settings_with(device=device)) as services, stop_on_interrupt(_STOPPING) as stop:
+    with (
+        open_services(settings_with(device=device, index_engine=engine)) as services,
+        stop_on_interrupt(_STOPPING) as stop,
+    ):
         job = services.reindexing(collection, options)
         documents = job.documents()
         with indexing_progress(documents, err) as progress:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from app.collections.on_cluster import OnCluster
 from app.encoders.encoders import Encoders
 from indexer.archives.copies import older_copies
 from indexer.catalog.leases import Lease, lease
@@ -62,10 +63,16 @@ _AT_ONCE: Final = Waiting()
 
 
 class CollectionJobs:
-    """Jobs of one store's collections; each holds the collection's lease, and raises ``CollectionBusy`` without."""
+    """Jobs of one store's collections; each holds the collection's lease, and raises ``CollectionBusy`` without.
 
-    def __init__(self, store: Store, encoders: Encoders, *, segment_units: int) -> None:
+    ``cluster`` encodes for them, except for the batches of an upload.
+    """
+
+    def __init__(
+        self, store: Store, encoders: Encoders, *, segment_units: int, cluster: OnCluster | None = None
+    ) -> None:
         self._store, self._encoders, self._segment_units = store, encoders, segment_units
+        self._cluster = cluster
 
     def prepare(self, target: Collection) -> None:
         """Load what indexing into a collection needs. Raises the errors of models that are missing, or are others."""
@@ -74,10 +81,15 @@ class CollectionJobs:
     def index(
         self, target: Collection, records: Iterable[Record], hooks: JobHooks | None = None, *, merge: bool = True
     ) -> IndexReport:
-        """Index records into a collection, and merge segments that are due."""
+        """Index records into a collection, and merge segments that are due.
+
+        Without ``merge`` they are a batch of documents, too few to be worth a cluster.
+        """
         encoder, forward = self._encoders.matching(target.recipe), self._encoders.forward_pass(target.recipe)
+        cluster, units = self._cluster if merge else None, self._segment_units
+        maker = cluster.maker(self._store.segments, target, self._encoders.options, units) if cluster else None
         job = IndexJob(
-            self._store, encoder, target, hooks, forward=forward, segment_units=self._segment_units, merge=merge
+            self._store, encoder, target, hooks, forward=forward, segment_units=units, merge=merge, maker=maker
         )
         return job.run(records)
 

@@ -13,6 +13,7 @@ from indexer.engine.query import Filter
 from indexer.engine.snapshot import Snapshot
 from indexer.errors import DocumentNotFound
 from indexer.reading.document_rows import count_passing, page_of
+from indexer.reading.excerpts import excerpt
 from indexer.reading.filter_fields import check_fields
 from indexer.reading.metadata import FieldCounts, metadata_counts
 from indexer.reading.stored_documents import stored_document
@@ -52,6 +53,8 @@ class StoredDocument:
     confidence: Annotated[
         float | None, optional("Of a restored text: the probability of its least certain token, 0 to 1.")
     ] = None
+    text_start: Annotated[int | None, optional("Where `text` begins, if a part of it was asked for.")] = None
+    length: Annotated[int | None, optional("The length of the whole text, if a part of it was asked for.")] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,16 +112,41 @@ class DocumentReader:
         Raises ``DocumentNotFound``, also for one that does not pass the filter.
         """
         snapshot = self._store.snapshot(collection)
-        located = find_documents(snapshot, [id], filter or Filter()).get(id)
-        if located is None:
-            snapshot.require_complete()
-            raise DocumentNotFound.of(collection, id)
+        located = _located(snapshot, collection, id, filter)
         document, confidence = self._read(located)
         parts = tuple(_parts(document, offset_unit))
         metadata = dict(document.metadata)
         restored: Literal[True] | None = None if confidence is None else True
         return StoredDocument(
             id, document.text, parts, metadata, offset_unit, snapshot.generation.number, restored, confidence
+        )
+
+    def excerpt(
+        self,
+        collection: str,
+        id: str,
+        start: int,
+        end: int,
+        offset_unit: OffsetUnit = "codepoint",
+        filter: Filter | None = None,
+    ) -> StoredDocument:
+        """A document with its text from ``start`` to ``end`` alone, and the parts that this touches.
+
+        Raises as ``get``, and ``TextNotStored``.
+        """
+        if end < start:
+            raise InvalidInput(
+                f"The text ends before it begins: {start} to {end}.", hint="Give end > start.", field="end"
+            )
+        snapshot = self._store.snapshot(collection)
+        located = _located(snapshot, collection, id, filter)
+        segment, row = located.view.segment, located.document
+        read = excerpt(segment, row, start, end, offset_unit)
+        parts = tuple(StoredPart(each.start, each.end, each.metadata) for each in read.parts)
+        metadata = segment.document_metadata(row)
+        number = snapshot.generation.number
+        return StoredDocument(
+            id, read.text, parts, metadata, offset_unit, number, text_start=read.start, length=read.length
         )
 
     def _read(self, located: Located) -> tuple[Document, float | None]:
@@ -179,6 +207,14 @@ class DocumentReader:
         documents = count_passing(snapshot, chosen).passing
         fields = metadata_counts(snapshot, chosen, limit)
         return MetadataCounts(fields, documents, snapshot.generation.number, _degraded(snapshot))
+
+
+def _located(snapshot: Snapshot, collection: str, id: str, filter: Filter | None) -> Located:
+    located = find_documents(snapshot, [id], filter or Filter()).get(id)
+    if located is None:
+        snapshot.require_complete()
+        raise DocumentNotFound.of(collection, id)
+    return located
 
 
 def _parts(document: Document, unit: OffsetUnit) -> Iterator[StoredPart]:

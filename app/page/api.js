@@ -14,7 +14,7 @@ export function setKey(value) {
 }
 
 // What a key may do beside searching, asked once for each right: a view without it leaves out what it would be refused.
-const PROBES = { index: () => "/tasks?limit=1", admin: (collection) => `/admin/collections/${part(collection)}/thresholds` };
+const PROBES = { index: () => "/tasks?limit=1", admin: (collection) => `/admin/collections/${part(collection)}/thresholds`, cluster: () => "/admin/cluster" };
 const rights = new Map();
 export function may(right, collection) {
   if (!key || !collection) return Promise.resolve(true);

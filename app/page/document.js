@@ -5,7 +5,7 @@ import { bestOfClauses, isLikely, keyOf, levelOf } from "./levels.js";
 import { DocumentText } from "./document_text.js";
 import { openPane } from "./pane.js";
 import { titleOf } from "./places.js";
-import { readDocument } from "./texts.js";
+import { isWhole, readAround, readDocument } from "./texts.js";
 import { t } from "./words.js";
 
 const MOST = 100;
@@ -20,16 +20,23 @@ export async function showDocument(hit, request, { noise, answers, narrow }) {
   const { signal } = running;
   openPane(titleOf({ metadata: {}, ...hit }), el("p", { class: "muted" }, t("loading")));
   try {
+    // A restored text has its hits elsewhere.
+    const isRestored = request.offset_unit === "codepoint";
+    const read = (how, ...place) => how(request.collection, hit.document_id, ...place, request.offset_unit);
+    const first = await (isRestored ? read(readDocument) : read(readAround, hit.start ?? 0));
+    if (signal.aborted) return;
+    const view = new DocumentView(hit, request, first, (text) => marksOf(hit, { ...request, text }, { noise, answers: new Map(), signal }), narrow);
+    view.show(hit.end !== undefined && hit.mode !== "maxsim" ? [{ ...hit, level: "likely" }] : []);
+    await seen();
     const asked = marksOf(hit, request, { noise, answers, signal });
     asked.catch(() => {}); // said where it is awaited
-    const document = await readDocument(request.collection, hit.document_id, request.offset_unit);
-    if (signal.aborted) return;
-    const view = new DocumentView(hit, request, document, (text) => marksOf(hit, { ...request, text }, { noise, answers: new Map(), signal }), narrow);
-    if (hit.end !== undefined && hit.mode !== "maxsim") view.show([{ ...hit, level: "likely" }]);
-    else view.show([]);
-    view.show(await asked);
+    if (!isWhole(first)) view.fill(await read(readDocument));
+    if (!signal.aborted) view.show(await asked);
   } catch (error) { if (error.name !== "AbortError") openPane(hit.document_id, problem(error)); }
 }
+
+// The next frame is painted.
+const seen = () => new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); });
 
 // The hits of one document, each with its level. The hit that was opened is one of them, whatever is said of it.
 async function marksOf(hit, { collection, mode, text, threshold, filter, spans, ranking, offset_unit }, { noise, answers, signal }) {
@@ -82,12 +89,12 @@ function nearest(text, hit) {
 const nearestOf = (hits) => hits.filter((one) => one.level === "unjudged").sort((a, b) => b.score - a.score)[0] || {};
 
 class DocumentView {
-  constructor(hit, request, { text, parts = [], metadata, restored }, search, narrow) {
-    Object.assign(this, { hit, text, restored, all: [], current: 0, isWeak: false });
-    // A restored text has its parts elsewhere.
-    this.above = new Map(restored ? [] : parts.filter((one) => Object.keys(one.metadata).length).map((one) => [one.start, () => facts(one.metadata)]));
+  constructor(hit, request, document, search, narrow) {
+    const { metadata, restored } = document;
+    Object.assign(this, { hit, restored, all: [], current: 0, isWeak: false });
+    this.take(document);
     this.place = el("span", { class: "meta", role: "status" });
-    this.strip = el("div", { class: "strip", role: "img", onclick: (event) => this.go(this.closest((event.clientX - this.strip.getBoundingClientRect().left) / this.strip.clientWidth * text.length)) });
+    this.strip = el("div", { class: "strip", role: "img", onclick: (event) => this.go(this.closest((event.clientX - this.strip.getBoundingClientRect().left) / this.strip.clientWidth * this.length)) });
     this.weak = el("button", { type: "button", class: "quiet", onclick: () => { this.isWeak = !this.isWeak; this.draw(); } });
     this.body = new DocumentText();
     const step = (by, label, key) => el("button", { type: "button", class: "plain", onclick: () => this.go(this.current + by) }, label, " ", el("kbd", {}, key));
@@ -117,6 +124,18 @@ class DocumentView {
     return input;
   }
 
+  // A text, or what stands from a place on.
+  take({ text, text_start: start = 0, length = text.length, parts = [], restored }) {
+    // A restored text has its parts elsewhere.
+    const named = restored ? [] : parts.filter((one) => one.start >= start && Object.keys(one.metadata).length);
+    Object.assign(this, { text, start, length, above: new Map(named.map((one) => [one.start - start, () => facts(one.metadata)])) });
+  }
+
+  fill(document) {
+    this.take(document);
+    this.draw();
+  }
+
   show(hits) {
     this.all = this.restored ? found(this.text, hits) : hits;
     this.draw();
@@ -125,12 +144,13 @@ class DocumentView {
   isMeant(one) { return this.hit.start !== undefined && (one.sent === this.hit.start || (one.start === this.hit.start && (this.hit.end === undefined || one.end === this.hit.end))); }
 
   draw() {
-    const { text } = this;
-    // Who reads or writes elsewhere by now is left there.
+    const { text, start, length } = this;
+    // Who reads or writes elsewhere by now is left there, and what is in view stays where it is.
     const isOurs = !this.isDrawn || this.body.element.contains(document.activeElement);
-    this.hits = this.all.filter((one) => this.isWeak || isLikely(one.level) || this.isMeant(one));
-    this.body.show(text, this.hits, this.above);
-    this.bars = this.hits.map((one) => el("i", { class: one.level, "--from": String(one.start / text.length), "--wide": String((one.end - one.start) / text.length) }));
+    const top = this.isDrawn && this.topOf(this.hits[this.current]);
+    this.hits = this.all.filter((one) => (this.isWeak || isLikely(one.level) || this.isMeant(one)) && one.start >= start && one.end <= start + text.length);
+    this.body.show(text, this.hits.map((one) => ({ ...one, start: one.start - start, end: one.end - start })), this.above);
+    this.bars = this.hits.map((one) => el("i", { class: one.level, "--from": String(one.start / length), "--wide": String((one.end - one.start) / length) }));
     this.strip.replaceChildren(...this.bars);
     this.strip.ariaLabel = t("strip", { count: this.hits.length });
     const weaker = this.all.filter((one) => !isLikely(one.level) && !this.isMeant(one)).length;
@@ -139,6 +159,8 @@ class DocumentView {
     this.weak.textContent = this.isWeak ? t("likely_alone") : t("weaker_count", { count: weaker });
     this.place.textContent = this.hits.length ? "" : t("no_mark");
     this.go(Math.max(0, this.hits.findIndex((one) => this.isMeant(one))), isOurs);
+    const moved = top > 0 && top < innerHeight && this.topOf(this.hits[this.current]);
+    if (moved) this.pane.scrollTop += moved - top;
     if (isOurs && !this.hits.length) this.pane.focus({ preventScroll: true });
     this.isDrawn = true;
   }
@@ -153,6 +175,9 @@ class DocumentView {
     if (isFocused) first.focus({ preventScroll: true });
     this.place.textContent = t("mark_of", { at: this.current + 1, count: this.hits.length });
   }
+
+  // Where the opened hit stands in the window.
+  topOf(hit) { return hit && this.isMeant(hit) && this.body.marks[this.current]?.[0]?.getBoundingClientRect().top; }
 
   // Within the pane alone: the list beside it stays where it is.
   scrollTo(mark) {

@@ -29,9 +29,12 @@ export class DocumentText {
     this.fillRest(this.stretches, AT_ONCE);
   }
 
-  // The marks of a hit, which are drawn with what stands around them.
+  // The marks of a hit, which are drawn with what stands around them, and laid out at once: else they move when they are seen.
   marksOf(hit) {
-    for (const number of [-1, 0, 1]) this.fill(this.places[hit] + number);
+    for (const number of [-1, 0, 1].map((by) => this.places[hit] + by)) {
+      this.fill(number);
+      this.stretches[number]?.element.classList.add("near-mark");
+    }
     return this.marks[hit];
   }
 

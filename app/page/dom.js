@@ -78,7 +78,7 @@ export const size = (bytes) => (bytes < 1e5 ? `${Math.ceil(bytes / 1e3)} kB` : `
 
 export const when = (time) => new Date(time).toLocaleString(currentLanguage(), { dateStyle: "short", timeStyle: "short" });
 
-const isNumber = (cell) => typeof cell === "string" && /^[-+\u2212]?[\d,.\u202f\u00a0]+( [kM]B)?$/.test(cell);
+const isNumber = (cell) => typeof cell === "string" && /^[-+\u2212]?[\d,.\u202f\u00a0]+( [kM]B| m?s)?$/.test(cell);
 
 const isShort = (cell) => typeof cell === "string" && cell.length <= 20;
 

@@ -1,4 +1,5 @@
 import { hasKey, may, setKey } from "./api.js";
+import { clusterView, hasCluster } from "./cluster.js";
 import { MissingCollection, missing } from "./collections.js";
 import { dataView } from "./data.js";
 import { el, field, openDialog, problem, say, select } from "./dom.js";
@@ -11,7 +12,7 @@ import { textsView } from "./facets.js";
 import { closeThresholds, thresholdsView } from "./thresholds.js";
 import { LANGUAGES, currentLanguage, setLanguage, t } from "./words.js";
 
-const VIEWS = { search: searchView, thresholds: thresholdsView, data: dataView, texts: textsView, restore: restoreView, docs: referenceView };
+const VIEWS = { search: searchView, thresholds: thresholdsView, data: dataView, texts: textsView, restore: restoreView, cluster: clusterView, docs: referenceView };
 const ADDRESSES = { search: "./", docs: "docs" };
 const NEEDS = { thresholds: "admin" };
 const root = document.documentElement;
@@ -44,6 +45,11 @@ function frame(name) {
   sayTheme();
   if (hasKey()) at("sign-in").hidden = false;
   at("sign-in").textContent = t(hasKey() ? "sign_out" : "sign_in");
+  const cluster = links[Object.keys(VIEWS).indexOf("cluster")];
+  if (name !== "cluster") {
+    cluster.hidden = true;
+    hasCluster().then((isThere) => isThere && may("cluster", "all")).then((isThere) => { cluster.hidden = !isThere; });
+  }
   for (const [id, right] of Object.entries(NEEDS)) {
     if (id !== name) may(right, state.c).then((allowed) => { links[Object.keys(VIEWS).indexOf(id)].hidden = !allowed; });
   }

@@ -19,16 +19,17 @@ function groups(routes, tags) {
   return [...new Set([...known.keys(), ...routes.map(of)])].map((name) => ({ name, description: known.get(name) || "", own: routes.filter((one) => of(one) === name) })).filter(({ own }) => own.length);
 }
 
-// Paragraphs, with what stands between backticks as code.
-const prose = (text) => text.split(/\n\s*\n/).map((paragraph) => el("p", { class: "prose" },
-  paragraph.split("`").map((piece, index) => (index % 2 ? el("code", {}, piece) : piece))));
+// What stands between backticks is code.
+const coded = (text) => text.split("`").map((piece, index) => (index % 2 ? el("code", {}, piece) : piece));
+const prose = (text) => text.split(/\n\s*\n/).map((paragraph) => el("p", { class: "prose" }, coded(paragraph)));
+const cell = (text = "") => el("span", { class: "meaning" }, coded(text));
 
 function described({ path, method, route }, document) {
   const body = Object.entries(route.requestBody?.content || {});
   const content = prose(route.description || "");
-  if (route.parameters?.length) content.push(table([t("parameter"), t("where"), t("meaning")], route.parameters.map((one) => [one.name + (one.required ? ` (${t("required")})` : ""), one.in, one.description || ""]), t("parameters")));
+  if (route.parameters?.length) content.push(table([t("parameter"), t("where"), t("meaning")], route.parameters.map((one) => [one.name + (one.required ? ` (${t("required")})` : ""), one.in, cell(one.description)]), t("parameters")));
   for (const [type, { schema }] of body) content.push(el("p", { class: "meta" }, t("body_of", { type })), fields(schema, document));
-  content.push(table([t("status"), t("meaning")], Object.entries(route.responses).map(([status, answer]) => [status, answer.description]), t("answers")));
+  content.push(table([t("status"), t("meaning")], Object.entries(route.responses).map(([status, answer]) => [status, cell(answer.description)]), t("answers")));
   content.push(tryIt({ path, method, route }, document.components.schemas));
   return el("details", { class: "panel" }, el("summary", {}, el("strong", {}, `${method.toUpperCase()} ${path}`), el("span", { class: "meta" }, ` ${route.summary || ""}`)), content);
 }
@@ -36,6 +37,6 @@ function described({ path, method, route }, document) {
 function fields(schema, document) {
   const references = [schema, ...(schema?.anyOf || [])].map((one) => one?.$ref).filter(Boolean);
   const model = references.length ? document.components.schemas[references[0].split("/").at(-1)] : schema;
-  const rows = Object.entries(model?.properties || {}).map(([name, one]) => [name, one.default === undefined ? "" : JSON.stringify(one.default), one.description || ""]);
+  const rows = Object.entries(model?.properties || {}).map(([name, one]) => [name, one.default === undefined ? "" : JSON.stringify(one.default), cell(one.description)]);
   return rows.length ? table([t("field"), t("default"), t("meaning")], rows, t("body_fields")) : el("p", {}, model?.description || "");
 }

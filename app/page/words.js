@@ -8,6 +8,7 @@ export const WORDS = {
   data: { en: "Data", de: "Daten" },
   texts: { en: "Compare", de: "Vergleichen" },
   restore: { en: "Restore", de: "Wiederherstellen" },
+  cluster: { en: "Cluster", de: "Cluster" },
   docs: { en: "API", de: "API" },
   views: { en: "Views", de: "Ansichten" },
   skip: { en: "Skip to content", de: "Zum Inhalt" },
@@ -232,7 +233,7 @@ export const WORDS = {
   },
   your_text: { en: "Your text, up to six sentences", de: "Ihr Text, bis zu sechs Sätze" },
   restore_it: { en: "Make vectors and restore", de: "Vektoren bilden und wiederherstellen" },
-  restored: { en: "What came back", de: "Was wiederkam" },
+  restored: { en: "Try it with a text of yours", de: "Mit einem eigenen Text ausprobieren" },
   same_text: { en: "Word for word what you wrote.", de: "Wort für Wort, was Sie schrieben." },
   other_text: { en: "It differs from what you wrote.", de: "Es weicht von dem ab, was Sie schrieben." },
   confidence: {
@@ -241,7 +242,10 @@ export const WORDS = {
   },
   vectors_made: { en: ["1 vector of {dim} numbers was kept of it.", "{count} vectors of {dim} numbers were kept of it."], de: ["1 Vektor aus {dim} Zahlen wurde davon bewahrt.", "{count} Vektoren aus {dim} Zahlen wurden davon bewahrt."] },
   textless: { en: "Collections without texts", de: "Sammlungen ohne Texte" },
-  no_textless: { en: "None here. One is made with `store_text: false`.", de: "Hier gibt es keine. Eine entsteht mit `store_text: false`." },
+  no_textless: {
+    en: "None here. A collection that is created with store_text set to false keeps none.",
+    de: "Hier gibt es keine. Eine Sammlung, die mit store_text auf false angelegt wird, behält keine.",
+  },
 
   collection: { en: "Collection", de: "Sammlung" },
   phrase: { en: "Phrase", de: "Phrase" },
@@ -592,6 +596,50 @@ export const WORDS = {
   calibration_scores: {
     en: "These thresholds are scores of the new calibration: activate it to use them.",
     de: "Diese Schwellen sind Werte der neuen Kalibrierung: aktivieren Sie sie, um sie zu nutzen.",
+  },
+
+  no_cluster: {
+    en: "This server reads its collections itself. To share them among several machines, start it with SPANSEEK_ENGINE=ray and the address of a Ray cluster.",
+    de: "Dieser Server liest seine Sammlungen selbst. Um sie auf mehrere Rechner zu verteilen, starten Sie ihn mit SPANSEEK_ENGINE=ray und der Adresse eines Ray-Clusters.",
+  },
+  segments_reached: { en: "All that is stored can be searched.", de: "Alles Gespeicherte ist durchsuchbar." },
+  segments_lost: {
+    en: ["1 segment cannot be reached: answers lack it, and say so.", "{count} segments cannot be reached: answers lack them, and say so."],
+    de: ["1 Segment ist nicht zu erreichen: Antworten lassen es aus und sagen das.", "{count} Segmente sind nicht zu erreichen: Antworten lassen sie aus und sagen das."],
+  },
+  no_actors: { en: "No process of the cluster has been seen yet.", de: "Noch ist kein Prozess des Clusters zu sehen." },
+  actors_ready: {
+    en: ["{ready} of 1 process answers.", "{ready} of {count} processes answer."],
+    de: ["{ready} von 1 Prozess antwortet.", "{ready} von {count} Prozessen antworten."],
+  },
+  nodes: { en: "Machines", de: "Rechner" },
+  node: { en: "Machine", de: "Rechner" },
+  node_state: { en: "Processes", de: "Prozesse" },
+  actors: { en: "Processes", de: "Prozesse" },
+  actors_ready_of: { en: ["1 answers", "{count} answer"], de: ["1 antwortet", "{count} antworten"] },
+  actors_joining_of: { en: ["1 is loading", "{count} are loading"], de: ["1 lädt", "{count} laden"] },
+  actors_out_of: { en: ["1 does not answer", "{count} do not answer"], de: ["1 antwortet nicht", "{count} antworten nicht"] },
+  actors_drained_of: { en: ["1 is emptied", "{count} are emptied"], de: ["1 ist geleert", "{count} sind geleert"] },
+  state: { en: "State", de: "Zustand" },
+  state_ready: { en: "answers", de: "antwortet" },
+  state_joining: { en: "is loading", de: "lädt" },
+  state_out: { en: "does not answer", de: "antwortet nicht" },
+  state_drained: { en: "is emptied", de: "ist geleert" },
+  cluster_segments: { en: "Segments", de: "Segmente" },
+  actor_waiting: { en: "Waiting", de: "Wartend" },
+  actor_answered: { en: "Answered", de: "Beantwortet" },
+  actor_hedged: { en: "Asked twice", de: "Doppelt gefragt" },
+  actor_failed: { en: "Failed", de: "Ausgefallen" },
+  actor_time: { en: "Usual time", de: "Übliche Zeit" },
+  actor_idle: { en: "Last asked, ago", de: "Zuletzt gefragt vor" },
+  never: { en: "never", de: "nie" },
+  drain_hint: {
+    en: "Empty a machine before you remove it: other machines take over what it holds. Run the command where Spanseek is installed.",
+    de: "Leeren Sie einen Rechner, bevor Sie ihn entfernen: Andere übernehmen, was er hält. Führen Sie den Befehl aus, wo Spanseek installiert ist.",
+  },
+  actors_hint: {
+    en: "As this server saw them in the last second. With replicas, what several processes hold is counted at each of them.",
+    de: "So sah sie dieser Server in der letzten Sekunde. Mit Replikaten zählt jeder Prozess, was er hält, auch wenn andere es ebenfalls halten.",
   },
 };
 

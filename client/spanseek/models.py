@@ -1136,6 +1136,10 @@ class StoredDocument(Answer):
     """The collection does not store texts: the text, to which the parts refer, is restored from vectors."""
     confidence: float | None = None
     """Of a restored text: the probability of its least certain token, 0 to 1."""
+    text_start: int | None = None
+    """Where `text` begins, if a part of it was asked for."""
+    length: int | None = None
+    """The length of the whole text, if a part of it was asked for."""
 
 
 class StoredPart(Answer):

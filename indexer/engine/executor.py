@@ -37,6 +37,7 @@ class ClusterOptions:
     """The operator's options of a cluster: its address, and the names, numbers and patience of its actors.
 
     ``actors`` run on every node, ``replicas`` of them hold a segment, and ``queue`` requests wait for one of them.
+    ``encoders`` are the actors of an indexing job, if their number is not left to the cluster.
     """
 
     address: str = "auto"
@@ -45,6 +46,7 @@ class ClusterOptions:
     replicas: int = 2
     deadline_s: float = 5.0
     queue: int = 64
+    encoders: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,10 @@ moment leaves either the old generation or the new one, and files that the next 
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from pathlib import Path
 
 from indexer.catalog.erasing import erase_deleted, finish_erasing
 from indexer.catalog.leases import Lease
@@ -18,6 +19,7 @@ from indexer.errors import PurgeIncomplete, SegmentCorrupt, SegmentsUnavailable,
 from indexer.indexing.deletion import sweep_deleted
 from indexer.indexing.merge_policy import Choice, due, everything, with_dead
 from indexer.indexing.new_segment import new_segment
+from indexer.segments.folders import new_folder
 from indexer.segments.layout import WINDOWS
 from indexer.segments.merge import Source, merge
 from indexer.segments.reader import Segment
@@ -49,8 +51,10 @@ class Purged(Removed):
     remains: tuple[str, ...] = ()
 
 
-def sweep(store: Store, held: Lease, withdrawn_s: float | None = None) -> Kept:
+def sweep(store: Store, held: Lease, withdrawn_s: float | None = None, *, under_way: Collection[str] = ()) -> Kept:
     """Remove the files of segments that were retired a grace period ago, and the remains of killed jobs.
+
+    Segments ``under_way`` stay: the job that holds the lease has them written, and will publish them.
 
     Also erases what an earlier purge had to leave, and deletes matches that were withdrawn ``withdrawn_s`` ago, by
     default as the store says, from the catalog. Returns what the catalog still names.
@@ -60,7 +64,8 @@ def sweep(store: Store, held: Lease, withdrawn_s: float | None = None) -> Kept:
     now, withdrawn_s = store.catalog.clock(), store.withdrawn_s if withdrawn_s is None else withdrawn_s
     retired_until, withdrawn_until = (now - timedelta(seconds=age) for age in (store.grace_s, withdrawn_s))
     kept = forget_old(store.catalog, held, retired_until=retired_until, withdrawn_until=withdrawn_until)
-    for name in store.segments.names(held.collection_id) - kept.live - kept.retired:
+    written = {new_folder(Path(), name).name for name in under_way} | set(under_way)
+    for name in store.segments.names(held.collection_id) - kept.live - kept.retired - written:
         store.segments.remove(held.collection_id, name)
     return kept
 
@@ -114,8 +119,17 @@ def add_borders(store: Store, held: Lease, stop: Callable[[], bool] = lambda: Fa
             _merge_group(store, held, generation, [live])
 
 
-def tidy(store: Store, held: Lease, stop: Callable[[], bool] = lambda: False, *, windows: bool = True) -> Kept | None:
+def tidy(
+    store: Store,
+    held: Lease,
+    stop: Callable[[], bool] = lambda: False,
+    *,
+    windows: bool = True,
+    under_way: Collection[str] = (),
+) -> Kept | None:
     """Merge what is due, and sweep, as every writer does when its work is done; without ``windows`` in the midst of it.
+
+    Then the segments ``under_way`` are not swept.
 
     Returns what the catalog names then. A damaged segment stays as it is. A disk that is full or fails, or a bucket
     that does not answer, leaves the work to the next writer, as an interruption does; then this returns None. All but
@@ -124,7 +138,7 @@ def tidy(store: Store, held: Lease, stop: Callable[[], bool] = lambda: False, *,
     try:
         with until_interrupted():  # what its writer published is not to seem interrupted
             _merge_due(store, held, stop, windows=windows)
-        return sweep(store, held)
+        return sweep(store, held, under_way=under_way)
     except (StorageFull, StorageFailed, SegmentsUnavailable) as error:
         _log.warning("maintenance of %s is left to the next writer: %s", held.collection, error)
         return None

@@ -26,7 +26,6 @@ from indexer.engine.snapshot import SegmentView, open_snapshot
 from indexer.errors import PhrasePaused
 from indexer.indexing.judged_matches import judgements
 from indexer.phrases import Match, Matches, PhraseSet
-from indexer.segments.opened import open_segment
 from indexer.segments.reader import Segment
 from indexer.store import Store
 from indexer.types import DocumentRow, SegmentInfo
@@ -125,8 +124,7 @@ class _Matcher:
     def __init__(self, store: Store, held: Lease, segment: SegmentInfo, rows: Sequence[DocumentRow]) -> None:
         self._store = store
         self._collection_id = held.collection_id
-        self._path = store.folder_of(held.collection_id) / segment.name
-        self._manifest_sha256 = segment.manifest_sha256
+        self._segment = segment
         last = {row.document_id: row.ordinal for row in rows}
         self._superseded = [row.ordinal for row in rows if last[row.document_id] != row.ordinal]
         self._phrases: PhraseSet | None = None
@@ -136,6 +134,9 @@ class _Matcher:
         """The matches of the current phrases."""
         phrases, previous = self._store.phrases.present(self._collection_id), self._phrases
         revisions = _revisions(previous) if previous and previous.tuning.same_as(phrases.tuning) else {}
+        if not len(phrases):  # the segment is not opened, which may mean to fetch it
+            self._phrases, self._hits = phrases, []
+            return Matches(phrases.version, phrases.tuning.calibration_id, ())
         view = self._view()
         unchanged = {name for name, revision in _revisions(phrases).items() if revisions.get(name) == revision}
         self._hits = [hit for hit in self._hits if hit.phrase in unchanged]
@@ -148,7 +149,7 @@ class _Matcher:
 
     def _view(self) -> SegmentView:
         superseded = np.array(self._superseded, np.int64)
-        return SegmentView(open_segment(self._path, self._manifest_sha256), superseded)
+        return SegmentView(self._store.segments.open(self._collection_id, self._segment), superseded)
 
 
 def _revisions(phrases: PhraseSet) -> dict[str, int]:

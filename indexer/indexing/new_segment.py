@@ -1,14 +1,15 @@
 """The folder of a segment from its first byte until it is published, and its removal where writing fails."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from indexer.catalog.leases import Lease
 from indexer.disk import full_disk_named
 from indexer.errors import StorageFull
-from indexer.segments.folders import final_name, new_folder
+from indexer.segments.folders import new_folder, new_name
+from indexer.segments.storage import Segments
 from indexer.store import Store
 from models.errors import SpanseekError
 
@@ -17,25 +18,45 @@ from models.errors import SpanseekError
 def new_segment(store: Store, held: Lease) -> Iterator[Path]:
     """A folder to write a segment to, which the block publishes under its final name.
 
-    A failure to write leaves nothing. Raises ``StorageFull`` where there is no room: a segment that is whole
-    and could not be published is then removed as well, because the next job, which would, may need its room to begin.
+    A failure to write leaves nothing, and one to publish what :func:`publishing` says.
     """
-    folder = new_folder(store.folder_of(held.collection_id))
+    name = new_name()
+    with publishing(store, held, lambda: [name]), segment_folder(store.segments, held.collection_id, name) as folder:
+        yield folder
+
+
+@contextmanager
+def segment_folder(segments: Segments, collection_id: str, name: str) -> Iterator[Path]:
+    """A folder to write a segment to, which the block settles under this name; a failure to write leaves nothing.
+
+    Raises ``StorageFull`` where there is no room.
+    """
+    folder = new_folder(segments.root / collection_id, name)
     try:
-        with full_disk_named(), store.segments.writing(folder):
+        with full_disk_named(), segments.writing(folder):
             yield folder
+    except (Exception, KeyboardInterrupt, GeneratorExit):
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+@contextmanager
+def publishing(store: Store, held: Lease, names: Callable[[], Iterable[str]]) -> Iterator[None]:
+    """Remove segments that are whole, and that the block could not publish because there was no room.
+
+    The next job, which would remove them, may need their room to begin. Raises ``StorageFull`` then.
+    """
+    try:
+        with full_disk_named():
+            yield
     except StorageFull:
-        shutil.rmtree(folder, ignore_errors=True)
-        _remove_unpublished(store, held, final_name(folder).name)
-        raise
-    except (Exception, KeyboardInterrupt):
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove_unpublished(store, held, names())
         raise
 
 
-def _remove_unpublished(store: Store, held: Lease, name: str) -> None:
-    """Remove a segment that is whole, but only if the catalog answers and does not name it."""
+def _remove_unpublished(store: Store, held: Lease, names: Iterable[str]) -> None:
+    """Remove segments that are whole, but only if the catalog answers and does not name them."""
     with suppress(SpanseekError):
-        live = store.catalog.live_generation(held.collection).segments
-        if name not in {segment.info.name for segment in live}:
+        live = {segment.info.name for segment in store.catalog.live_generation(held.collection).segments}
+        for name in set(names) - live:
             store.segments.remove(held.collection_id, name)

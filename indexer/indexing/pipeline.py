@@ -1,4 +1,4 @@
-"""The indexing job: read | split | encode | write | publish, as generators composed.
+"""The indexing job: read | make segments | publish, as generators composed.
 
 A job can be killed at any moment and run again: published documents are skipped by their content
 hashes, and unpublished ones leave no trace.
@@ -6,23 +6,21 @@ hashes, and unpublished ones leave no trace.
 
 import re
 import resource
-import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field, replace
-from itertools import chain
+from contextlib import closing
+from dataclasses import asdict, dataclass, field
 from typing import Literal
 
 from indexer.catalog.leases import Lease, lease
 from indexer.errors import RecipeMismatch
-from indexer.indexing.encode import EncodedDocuments, SplitDocument, encode, split
 from indexer.indexing.maintenance import sweep, tidy
 from indexer.indexing.matching import publish_matched
-from indexer.indexing.new_segment import new_segment
+from indexer.indexing.new_segment import publishing
+from indexer.indexing.segment_maker import PUBLISH_S, Encoded, LocalMaker, Made, Refused, SegmentMaker, Step
 from indexer.patience import Busy
 from indexer.representations.registry import representations
-from indexer.segments.writer import SegmentWriter
 from indexer.sources import BadRecord, Record
 from indexer.sources.documents import content_hash
 from indexer.store import Store
@@ -39,9 +37,8 @@ _BATCH_DOCUMENTS = 256
 _BATCH_CHARACTERS = 1_000_000
 # The memory of a part beside its text, in characters.
 _PART_CHARACTERS = 64
-# Seconds after which what was read is looked up, and after which work is published: what a killed job loses.
+# Seconds after which what was read is looked up.
 _BATCH_S = 2.0
-_PUBLISH_S = 5.0
 # The reasons that a report names, and those that are told apart: they may quote records.
 _REASONS, _KINDS_OF_REASONS = 20, 1_000
 _DIGITS = re.compile(r"\d[\d,.]*")
@@ -106,6 +103,7 @@ class IndexJob:
 
     A segment is published after ``publish_s`` seconds of work, or ``segment_units`` units, together with the matches of
     saved phrases: a kill loses at most that much work. Segments that are due are merged, unless ``merge`` is false.
+    ``maker`` makes the segments instead of this process.
     """
 
     def __init__(
@@ -117,39 +115,52 @@ class IndexJob:
         *,
         forward: ForwardPass | None = None,
         segment_units: int = 500_000,
-        publish_s: float = _PUBLISH_S,
+        publish_s: float = PUBLISH_S,
         merge: bool = True,
+        maker: SegmentMaker | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
+        recipe, passing = collection.recipe, _checked_pass(collection.recipe, encoder, forward)
+        self._maker = maker or LocalMaker(
+            store.segments,
+            collection.id,
+            recipe,
+            encoder,
+            passing,
+            segment_units=segment_units,
+            publish_s=publish_s,
+            clock=clock,
+        )
         self._store = store
-        self._encoder = encoder
-        self._forward = _checked_pass(collection.recipe, encoder, forward)
         self._collection = collection
-        self._segment_units = segment_units
-        self._publish_s = publish_s
         self._merge = merge
         self._clock = clock
         self._hooks = hooks or JobHooks()
         self._folder = store.folder(collection)
         # Content hashes of documents for the next segments, which are not in the catalog yet.
         self._under_way: dict[str, str] = {}
-        self._started = self._published = self._clock()
+        self._started = self._clock()
         self.report = IndexReport(generation=collection.generation)
 
     def run(self, records: Iterable[Record]) -> IndexReport:
         """Index all records. When ``hooks.stop`` returns True, publish the records read so far and return."""
-        self._started = self._published = self._clock()
+        self._started = self._clock()
         with lease(self._store.catalog, self._collection.name, again=self._hooks.busy) as held:
             make_folder(self._folder)
             sweep(self._store, held)
-            documents = self._split(self._changed(self._read(records)))
-            pools = encode(self._encoder, documents, self._encoder.batch_tokens, self._forward, clock=self._clock)
-            self._write(pools, held)
+            self._make(records, held)
             kept = tidy(self._store, held, self._hooks.stop) if self._merge else None
             if kept is not None:
                 self.report.generation = kept.generation
         self._tell()
         return self.report
+
+    def _make(self, records: Iterable[Record], held: Lease) -> None:
+        maker = self._maker
+        steps = maker.steps(self._changed(self._read(records)))
+        with publishing(self._store, held, lambda: maker.under_way), closing(steps):
+            for step in steps:
+                self._take(step, held)
 
     def _tell(self) -> None:
         self.report.seconds = round(self._clock() - self._started, 3)
@@ -192,61 +203,40 @@ class IndexJob:
                 self._hooks.settled(Outcome(id, "unchanged"))
             yield changed
 
-    def _split(self, batches: Iterable[list[tuple[Document, str]]]) -> Iterator[SplitDocument]:
-        form = self._collection.recipe.text
-        for item in chain.from_iterable(split(self._encoder, batch, form) for batch in batches):
-            if item.longest_unit > self._encoder.window:
-                reason = f"one unit has {item.longest_unit} tokens; the encoder reads {self._encoder.window} at once"
-                self._arrived(item.document.id, item.content_hash)
-                self.report.passed += len(item.document.text)
-                self._skip(BadRecord(f"document {item.document.id}", reason))
-                self._hooks.settled(Outcome(item.document.id, "failed", reason))
-            else:
-                yield item
+    def _take(self, step: Step, held: Lease) -> None:
+        match step:
+            case Encoded():
+                self._count(step)
+                self._tell()
+            case Refused():
+                self._refuse(step)
+            case Made():
+                self._publish(step, held)
 
-    def _write(self, pools: Iterable[EncodedDocuments], held: Lease) -> None:
-        """Write segments until the pools are exhausted."""
-        left = iter(pools)
-        for first in left:
-            with new_segment(self._store, held) as folder, SegmentWriter(folder, self._collection.recipe) as writer:
-                self._fill(writer, chain([first], left))
-                if writer.rows:
-                    self._publish(writer, held)
-                else:
-                    shutil.rmtree(writer.folder)
-            if self._merge:
-                tidy(self._store, held, self._hooks.stop, windows=False)
-            self._published = self._clock()
+    def _count(self, done: Encoded) -> None:
+        report = self.report
+        report.documents += done.documents
+        report.parts += done.parts
+        report.units += done.units
+        report.unknown_units += done.unknown_units
+        report.encoded += done.encoded
+        for name, rows in done.rows.items():
+            report.rows[name] = report.rows.get(name, 0) + rows
 
-    def _fill(self, writer: SegmentWriter, pools: Iterable[EncodedDocuments]) -> None:
-        for pool in pools:
-            self._append(writer, pool)
-            self._tell()
-            is_due = writer.units >= self._segment_units or self._clock() - self._published >= self._publish_s
-            if writer.is_whole and is_due:
-                return
+    def _refuse(self, refused: Refused) -> None:
+        self._arrived(refused.document_id, refused.content_hash)
+        self.report.passed += refused.characters
+        self._skip(BadRecord(f"document {refused.document_id}", refused.reason))
+        self._hooks.settled(Outcome(refused.document_id, "failed", refused.reason))
 
-    def _append(self, writer: SegmentWriter, pool: EncodedDocuments) -> None:
-        for item in pool.documents:
-            parts = item.part_units
-            writer.add_document(item.document, item.content_hash, parts)
-            self.report.documents += 1
-            self.report.parts += len(parts)
-            self.report.encoded += len(item.document.text)
-            self.report.unknown_units += sum(part.unknown for part in parts)
-        writer.add_vectors(pool.vectors, pool.rows)
-        self.report.units += len(pool.vectors)
-        for name, rows in pool.rows.items():
-            self.report.rows[name] = self.report.rows.get(name, 0) + len(rows)
-
-    def _publish(self, writer: SegmentWriter, held: Lease) -> None:
-        info = writer.finish()
-        info = replace(info, name=self._store.segments.settle(writer.folder))
-        self.report.generation = publish_matched(self._store, held, info, writer.rows)
-        self.report.bytes_on_disk += info.bytes
-        for row in writer.rows:
+    def _publish(self, made: Made, held: Lease) -> None:
+        self.report.generation = publish_matched(self._store, held, made.info, made.rows)
+        self.report.bytes_on_disk += made.info.bytes
+        for row in made.rows:
             self._arrived(row.document_id, row.content_hash)
             self._hooks.settled(Outcome(row.document_id, "indexed"))
+        if self._merge:
+            tidy(self._store, held, self._hooks.stop, windows=False, under_way=self._maker.under_way)
 
     def _arrived(self, document_id: str, content_hash: str) -> None:
         if self._under_way.get(document_id) == content_hash:

@@ -9,10 +9,15 @@ from models.atomic import rename
 _TEMPORARY = "tmp-"
 
 
-def new_folder(collection: Path) -> Path:
-    """A name for a segment to be written, in the folder of its collection."""
+def new_name() -> str:
+    """A name for a segment to be written, which no other segment has."""
     # Names sort by time, which keeps listings readable; the random half keeps writers apart.
-    return collection / f"{_TEMPORARY}{time.time_ns():016x}-{secrets.token_hex(4)}"
+    return f"{time.time_ns():016x}-{secrets.token_hex(4)}"
+
+
+def new_folder(collection: Path, name: str | None = None) -> Path:
+    """The folder in which a segment is written, in that of its collection; ``name`` is the one it is to have."""
+    return collection / f"{_TEMPORARY}{name or new_name()}"
 
 
 def is_temporary(name: str) -> bool:

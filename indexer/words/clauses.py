@@ -1,7 +1,8 @@
 """What the second look reads of a result, whatever mode found it: its sentence, and the span in it that is nearest.
 
 The similarity that a verdict weighs is that of mode ``best_span``, of the best span in the sentence. So a verdict
-depends on the phrase and on the sentence alone, and no mode's own score moves it.
+depends on the phrase and on the sentence alone, and no mode's own score moves it. Further spans of one sentence are
+judged by themselves: what another part of their sentence says makes them no match.
 """
 
 from collections.abc import Callable, Sequence
@@ -69,24 +70,35 @@ class PhraseQuery:
         segment = view.segment
         occurrences = Occurrences((self.words,), "span").rows(view, None, Selection(filter=self.filter))[0].spans
         whole = [units if self.documents else sentences_of(segment, units) for units in results]
-        literal = [_clearest_within(segment, occurrences, units) for units in whole]
-        left = [self._nearest(view, units) for units, found in zip(whole, literal, strict=True) if found is None]
-        best = iter(best_spans_of(segment, left, self.vector, self.of_spans) if left else ())
-        most = BELOW if self.words else EXACT
-        spans = [BestSpan(found, EXACT) if found else next(best) for found in literal]
+        best = self._best(view, occurrences, whole)
+        if not self.documents:
+            beside = [at for at, units in enumerate(results) if not _overlap(units, best[at].units)]
+            own = self._best(view, occurrences, [results[at] for at in beside])
+            best = list((dict(enumerate(best)) | dict(zip(beside, own, strict=True))).values())
         return [
-            Clause.of(
-                self.text,
-                Place(segment, segment.part_of(units.start), units),
-                score if found else min(score, most),
-            )
-            for (units, score), found in zip(spans, literal, strict=True)
+            Clause.of(self.text, Place(segment, segment.part_of(units.start), units), score) for units, score in best
         ]
+
+    def _best(self, view: SegmentView, occurrences: SpanRows, within: Sequence[UnitSpan]) -> list[BestSpan]:
+        """The best span within each of some units: the clearest occurrence of the words, or else the nearest span."""
+        literal = [_clearest_within(view.segment, occurrences, units) for units in within]
+        left = [self._nearest(view, units) for units, found in zip(within, literal, strict=True) if found is None]
+        nearest = iter(best_spans_of(view.segment, left, self.vector, self.of_spans) if left else ())
+        most = BELOW if self.words else EXACT
+        return [BestSpan(found, EXACT) if found else _at_most(next(nearest), most) for found in literal]
 
     def _nearest(self, view: SegmentView, units: UnitSpan) -> UnitSpan:
         if self.documents or len(units) > LONG:
             return nearest_sentences(view, units, self.vector, self.of_spans, self.filter)
         return units
+
+
+def _at_most(span: BestSpan, score: float) -> BestSpan:
+    return BestSpan(span.units, min(span.score, score))
+
+
+def _overlap(units: UnitSpan, others: UnitSpan) -> bool:
+    return units.start < others.end and others.start < units.end
 
 
 def _clearest_within(segment: Segment, occurrences: SpanRows, units: UnitSpan) -> UnitSpan | None:

@@ -1,6 +1,6 @@
 """``spanseek eval sts-b-context`` and ``spanseek eval sts``: phrases in context, and sentences alone."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -14,10 +14,13 @@ from app.cli.console import JsonOption, err, out, print_json
 from app.collections.bounds import span_bounds
 from app.encoders.encoders import Encoders
 from app.settings import Settings
+from research.cli.verifying import verifier_of
 
 if TYPE_CHECKING:
     from research.evaluation.scoring import Tell
+    from research.evaluation.second_look import GradedFigures
     from research.evaluation.significance import Correlations
+    from research.evaluation.sts_b_context import Row
     from research.evaluation.table1 import Compared, Report
 
 EncoderOption = Annotated[str | None, typer.Option(help="Encoder to evaluate.")]
@@ -30,9 +33,14 @@ def eval_sts_b_context(
     min_span: Annotated[int, typer.Option(help="Shortest span, in units.")] = 1,
     max_span: Annotated[int, typer.Option(help="Longest span, in units.")] = 20,
     discount: Annotated[float, typer.Option(min=0, help="Discount for spans shorter than the query.")] = 0.0,
-    half: Annotated[Literal["first", "second"] | None, typer.Option(help="Only this half of the rows.")] = None,
+    half: Annotated[
+        Literal["first", "second", "chooses", "reported"] | None, typer.Option(help="Only this half of the rows.")
+    ] = None,
     table: Annotated[
         bool, typer.Option("--table", help="Evaluate the baselines too, and the gold pair alone.")
+    ] = False,
+    verified: Annotated[
+        bool, typer.Option("--verified", help="Score by the second look too, over the encoder slice.")
     ] = False,
     baseline: Annotated[str | None, typer.Option(help="Compare with ENCODER:SETUP on the same rows.")] = None,
     sweep: Annotated[bool, typer.Option("--sweep", help="Let the longest span go from 5 to 35 units.")] = False,
@@ -71,12 +79,29 @@ def eval_sts_b_context(
         default = encoders.default_calibration(name)
         knots = default.map if default else None
         report = make_report(table1, entries, table=table, baseline=against, swept=swept, default=knots)
+    graded = _verified(encoders, rows) if verified else None
     if plot and report.sweep:
         _draw_sweep(plot, report.sweep)
     if as_json:
-        print_json(report.as_json())
-    else:
-        _show(report, name)
+        print_json(report.as_json() | ({"verified": asdict(graded)} if graded else {}))
+        return
+    _show(report, name)
+    if graded:
+        out.print(
+            f"By the first look {graded.first.pearson:.4f}, by the probability {graded.probability.pearson:.4f}, by "
+            f"its log odds {graded.log_odds.pearson:.4f} ({graded.gain.difference:+.4f} over the first look, at least "
+            f"{graded.gain.bootstrap_lower:+.4f}).",
+            soft_wrap=True,
+        )
+
+
+def _verified(encoders: Encoders, rows: "Sequence[Row]") -> "GradedFigures":
+    from app.search.mode import load_modes
+    from app.texts.spans import SpanService
+    from research.evaluation.second_look import follow_grades
+
+    spans = SpanService(encoders, "slice", load_modes(encoders)["best_span"])
+    return follow_grades(spans, verifier_of(encoders), rows)
 
 
 def eval_sts(

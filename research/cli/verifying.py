@@ -11,6 +11,7 @@ from models.errors import InvalidInput
 
 if TYPE_CHECKING:
     from app.composition import Services
+    from app.encoders.encoders import Encoders
     from models.verifier.verifier import Verifier
     from research.training.verifier_scale import Pairs
 
@@ -37,7 +38,7 @@ def train_verifier_scale(
     from research.training.verifier_scale import fit_scale, write_scale
 
     with open_services(settings_with(verifier_weights=weights)) as services:
-        scale = fit_scale(_verifier(services), _pairs(services, contrast, samples, unmatched, collection))
+        scale = fit_scale(verifier_of(services.encoders), _pairs(services, contrast, samples, unmatched, collection))
     write_scale(weights or SHIPPED / "verifier", scale)
     if as_json:
         print_json({"intercept": scale.intercept, **scale.weights._asdict()})
@@ -53,12 +54,15 @@ def eval_contrast(
     as_json: JsonOption = False,
 ) -> None:
     """Whether scores see what differs: both looks on each half of contrast lines, and on phrases without a match."""
-    from research.evaluation.second_look import evaluate
+    from research.evaluation.corpus import read_corpus
+    from research.evaluation.sample import CORPUS, read_phrases
+    from research.evaluation.second_look import borders, evaluate
 
     with open_services() as services:
-        figures = evaluate(_verifier(services), _pairs(services, contrast, samples, unmatched, collection))
+        figures = evaluate(verifier_of(services.encoders), _pairs(services, contrast, samples, unmatched, collection))
+        marked = borders(services.search, read_corpus(samples / CORPUS), read_phrases(samples))
     if as_json:
-        print_json({half: asdict(each) for half, each in figures.items()})
+        print_json({half: asdict(each) | {"borders": asdict(marked[half])} for half, each in figures.items()})
         return
     for half, each in figures.items():
         out.print(f"{half}, first look: {_line(asdict(each.first))}", soft_wrap=True)
@@ -66,7 +70,8 @@ def eval_contrast(
         out.print(
             f"{half}: of {each.phrases} phrases of the sample {each.first_by_first} and {each.first_by_second} have a "
             f"right hit first, {each.likely} a likely one; {each.wrong} wrong hits are likely. Of {each.unmatched} "
-            f"phrases without a match {each.answered} have a likely hit.",
+            f"phrases without a match {each.answered} have a likely hit. Of {marked[half].right} right first hits "
+            f"{marked[half].as_planted} are marked as planted.",
             soft_wrap=True,
         )
 
@@ -77,10 +82,10 @@ def _line(figures: dict[str, object]) -> str:
     )
 
 
-def _verifier(services: "Services") -> "Verifier":
+def verifier_of(encoders: "Encoders") -> "Verifier":
+    """The verifier that the settings name. Raises ``InvalidInput`` if there is none over the backbone."""
     from models.verifier.verifier import open_verifier
 
-    encoders = services.encoders
     verifier = open_verifier(encoders.load("slice"), encoders.options.verifier_weights)
     if verifier is None:
         raise InvalidInput(

@@ -5,6 +5,7 @@ A sample is the documents of the smallest crc32 of their ids, so it depends on n
 
 import zlib
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -24,22 +25,22 @@ _CHOSE: Final = 40
 _LONGEST: Final = 40_000
 
 
-def sampled(documents: Iterable[Document], count: int) -> list[Document]:
-    """The documents of the smallest crc32 of their ids, in the order of their ids.
+def sampled(documents: Iterable[Document], count: int, skip: int = 0) -> list[Document]:
+    """The documents of the smallest crc32 of their ids, but the first ``skip``, in the order of their ids.
 
     >>> [document.id for document in sampled((Document(id, ()) for id in "abcd"), 2)]
     ['b', 'c']
     """
-    drawn = sorted(documents, key=lambda document: zlib.crc32(document.id.encode()))[:count]
+    drawn = sorted(documents, key=lambda document: zlib.crc32(document.id.encode()))[skip : skip + count]
     return sorted(drawn, key=lambda document: document.id)
 
 
-def calls(data: Path) -> list[Document]:
+def calls(data: Path, draw: int = 0) -> list[Document]:
     """400 conversations, a part for each turn: 200 of MultiDoGO's test split, which has the customers' side alone, 100
-    of the development part of SGD, and 100 of MultiWOZ."""
+    of the development part of SGD, and 100 of MultiWOZ. The second ``draw`` has those that follow."""
     return [
-        *sampled(_multidogo(data), 200),
-        *(document for source in ("sgd", "multiwoz") for document in sampled(_dialogues(data, source), 100)),
+        *sampled(_multidogo(data), 200, 200 * draw),
+        *(doc for source in ("sgd", "multiwoz") for doc in sampled(_dialogues(data, source), 100, 100 * draw)),
     ]
 
 
@@ -51,7 +52,7 @@ def contracts(data: Path) -> list[Document]:
 
 
 CORPORA: Final[Mapping[str, Callable[[Path], list[Document]]]] = MappingProxyType(
-    {"calls": calls, "contracts": contracts}
+    {"calls": calls, "contracts": contracts, "other_calls": partial(calls, draw=1)}
 )
 
 

@@ -6,10 +6,21 @@ from typing import get_args
 
 import numpy as np
 
+from app.requests import VERIFIED, SearchRequest
+from app.search.service import SearchService
+from app.search.types import Hit
+from app.texts.spans import SpanService
 from models.verifier.types import Pair
 from models.verifier.verifier import Verifier
 from research.evaluation.contrast import ContrastReport, Half, half_of, report
-from research.training.verifier_scale import Pairs
+from research.evaluation.corpus import Corpus, DocumentSpan
+from research.evaluation.queries import Query
+from research.evaluation.significance import Comparison, Correlations, compare, correlations
+from research.evaluation.span_retrieval import span_of
+from research.evaluation.sts_b_context import Row
+from research.training.verifier_scale import Pairs, text_pairs
+
+_BEST = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +73,67 @@ def evaluate(verifier: Verifier, pairs: Pairs) -> Mapping[Half, SecondLookFigure
 
 def _probabilities(verifier: Verifier, pairs: Sequence[Pair]) -> list[float]:
     return [judged.probability for judged in verifier.judge(pairs)]
+
+
+@dataclass(frozen=True, slots=True)
+class BorderFigures:
+    """Of ``right`` first hits, those that overlap a planted paraphrase, the number that are marked ``as_planted``.
+
+    Texts are compared without case and punctuation around them.
+    """
+
+    right: int
+    as_planted: int
+
+
+def borders(service: SearchService, corpus: Corpus, phrases: Sequence[Query]) -> Mapping[Half, BorderFigures]:
+    """The figures of phrases of the sample, by the defaults of a search."""
+    marked: dict[Half, list[bool]] = {"chooses": [], "reported": []}
+    for phrase in (each for each in phrases if each.gold):
+        (answer,) = service.search(SearchRequest("sample", text=phrase.text, top_k=1, verify=VERIFIED))
+        for hit in answer.hits:
+            over = [each for each in phrase.gold if _overlap(hit, each)]
+            if over:
+                texts = {_bare(corpus.text(each)) for each in over}
+                marked[half_of(phrase.text)].append(_bare(str(hit.text)) in texts)
+    return {half: BorderFigures(len(of_half), sum(of_half)) for half, of_half in marked.items()}
+
+
+def _overlap(hit: Hit, gold: DocumentSpan) -> bool:
+    found = span_of(hit)
+    is_near = found.span.start < gold.span.end and gold.span.start < found.span.end
+    return found.document_id == gold.document_id and is_near
+
+
+def _bare(text: str) -> str:
+    """A text without case and punctuation around it.
+
+    >>> _bare("The parcel never came. ")
+    'the parcel never came'
+    """
+    return text.casefold().strip(".,;:!?\"'()- \n")
+
+
+@dataclass(frozen=True, slots=True)
+class GradedFigures:
+    """How scores of the best hit in a passage follow grades: the first look's, the probability, and its log odds.
+
+    ``gain`` is that of the log odds over the first look.
+    """
+
+    first: Correlations
+    probability: Correlations
+    log_odds: Correlations
+    gain: Comparison
+
+
+def follow_grades(service: SpanService, verifier: Verifier, rows: Sequence[Row]) -> GradedFigures:
+    """The figures of rows of STS-B-Context. Of a passage's hits the most probable one counts."""
+    pairs = [text_pairs(service, row.query, [row.passage], _BEST)[0] for row in rows]
+    first = np.array([max(pair.similarity for pair in found) for found in pairs])
+    # As POST /spans rounds it, but never without a finite logarithm.
+    second = np.array([max(_probabilities(verifier, found)) for found in pairs])
+    odds = np.log(np.maximum(second, 1e-4) / np.maximum(1 - second, 1e-4))
+    grades = np.array([row.gold for row in rows])
+    by_first, by_second, by_odds = (correlations(scores, grades) for scores in (first, second, odds))
+    return GradedFigures(by_first, by_second, by_odds, compare(odds, first, grades))

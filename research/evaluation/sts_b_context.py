@@ -12,20 +12,22 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from models.errors import InvalidInput
+from research.evaluation.contrast import half_of as half_of_id
 
 COLUMNS = ("line", "paraphrase", "passage", "goldsim")
 
-Half: TypeAlias = Literal["first", "second"]
+Half: TypeAlias = Literal["first", "second", "chooses", "reported"]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A query, what stands for it in the passage, the passage, and the similarity of the first two (0 to 5)."""
+    """A query, what stands for it in the passage, the passage, the similarity of the first two (0 to 5), and its id."""
 
     query: str
     paraphrase: str
     passage: str
     gold: float
+    id: str = ""
 
 
 def read_rows(path: Path) -> list[Row]:
@@ -45,10 +47,14 @@ def read_rows(path: Path) -> list[Row]:
 def half_of(rows: Sequence[Row], half: Half | None) -> Sequence[Row]:
     """The first half of the rows, which are of other kinds of text than the second, or the second; or all.
 
+    ``chooses`` and ``reported`` are the halves by the crc32 of the ids.
+
     >>> rows = [Row(text, text, text, 1.0) for text in "abc"]
     >>> [row.query for row in half_of(rows, "first")], [row.query for row in half_of(rows, "second")]
     (['a'], ['b', 'c'])
     """
+    if half in ("chooses", "reported"):
+        return [row for row in rows if half_of_id(row.id) == half]
     middle = len(rows) // 2
     return rows if half is None else rows[:middle] if half == "first" else rows[middle:]
 
@@ -70,4 +76,5 @@ def _row(path: Path, row: Mapping[str, str]) -> Row:
             hint="The column goldsim is a number from 0 to 5.",
             field="data",
         )
-    return Row(row["line"], row["paraphrase"], row["passage"], gold)
+    # The ids are in the first column, which has no name.
+    return Row(row["line"], row["paraphrase"], row["passage"], gold, row.get("", ""))

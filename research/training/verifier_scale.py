@@ -47,11 +47,17 @@ class Pairs:
 
 def contrast_pairs(service: SpanService, line: ContrastLine) -> list[Pair]:
     """The phrase of a line with the best hit of each of its texts."""
-    texts = tuple(Document(str(number), (Part(text),)) for number, (text, _) in enumerate(line.pairs))
-    phrases = service.encode(SpansRequest((line.phrase,), texts, limit=1))
-    steps = (step for part in slices(texts) for step in service.search(phrases, part))
+    found = text_pairs(service, line.phrase, [text for text, _ in line.pairs])
+    return [pairs[0] for pairs in found]
+
+
+def text_pairs(service: SpanService, phrase: str, texts: Sequence[str], limit: int = 1) -> list[list[Pair]]:
+    """A phrase with the best hits of each text; one of no similarity for a text without hits."""
+    documents = tuple(Document(str(number), (Part(text),)) for number, text in enumerate(texts))
+    phrases = service.encode(SpansRequest((phrase,), documents, limit=limit))
+    steps = (step for part in slices(documents) for step in service.search(phrases, part))
     found = [text for step in steps for text in step.texts]
-    return [text.pairs[0] if text.pairs else Pair(line.phrase, "", similarity=0.0) for text in found]
+    return [text.pairs or [Pair(phrase, "", similarity=0.0)] for text in found]
 
 
 def hit_pairs(

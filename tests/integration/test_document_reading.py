@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from indexer.engine.query import Filter
 from indexer.errors import CollectionBusy, DocumentNotFound
 from indexer.indexing.verification import verify_collection
 from indexer.phrases import PhraseDraft
+from indexer.segments.text import offset_in
 from models.encoders.hashing import HashingEncoder
 from models.errors import InvalidInput
 from models.ops.span_score import COSINE
@@ -58,6 +60,34 @@ def test_a_document_is_read_as_it_was_written(workspace, unit, ends) -> None:
     assert [part.end for part in stored.parts] == list(ends)
     assert [part.start for part in stored.parts] == [0, ends[0] + 1]
     assert [part.metadata for part in stored.parts] == [{"speaker": "customer"}, {}]
+
+
+@settings(max_examples=examples(25))
+@given(st.lists(st.tuples(strategies.texts, st.sampled_from([1, 700])), min_size=1, max_size=4), st.data())
+def test_an_excerpt_is_a_slice_of_the_whole_and_has_the_parts_that_it_touches(drawn, data) -> None:
+    parts = tuple(Part(text * times, {"part": row}) for row, (text, times) in enumerate(drawn))
+    with TemporaryDirectory() as folder, Workspace(Path(folder)) as workspace:
+        workspace.index([document("before", "😀 Hello."), Document("d", parts, {"year": 7}), document("e", "Bye.")])
+        for unit in ("codepoint", "utf16", "byte"):
+            whole = workspace.reader.get("c", "d", unit)
+            sizes = [offset_in(whole.text, end, unit) for end in range(len(whole.text) + 1)]
+            start, end = sorted(data.draw(st.integers(0, sizes[-1] + 9)) for _ in range(2))
+            read = workspace.reader.excerpt("c", "d", start, end, unit)
+            inside = [at for at, size in enumerate(sizes) if start <= size <= end] or [0, 0]
+            assert read.text == whole.text[inside[0] : inside[-1]]
+            assert (read.metadata, read.length) == (whole.metadata, sizes[-1])
+            assert not read.text or read.text_start == sizes[inside[0]]
+            stop = (read.text_start or 0) + offset_in(read.text, len(read.text), unit)
+            touched = [one for one in whole.parts if one.start < stop and one.end > (read.text_start or 0)]
+            assert [one for one in read.parts if one in touched] == touched
+            assert len(read.parts) <= len(touched) + 1  # a line break after a part is counted to it
+
+
+def test_an_excerpt_that_ends_before_it_begins_is_refused(workspace) -> None:
+    with pytest.raises(InvalidInput, match="3 to 2"):
+        workspace.reader.excerpt("c", "a", 3, 2)
+    with pytest.raises(DocumentNotFound):
+        workspace.reader.excerpt("c", "d", 0, 2)
 
 
 def test_a_replaced_document_is_read_once_and_an_unknown_one_not_at_all(workspace) -> None:

@@ -156,6 +156,8 @@ def test_a_document_is_read(workspace: Workspace) -> None:
     other = workspace.reader.get("c", "c")
     assert (other.text, other.confidence) == ("The word koala is quite rare.\n\n" + "x" * 300, 0.25)
     assert [each.beginning for each in workspace.reader.list("c").documents] == ["", "", ""]
+    with pytest.raises(TextNotStored):
+        workspace.reader.excerpt("c", "a", 0, 5)
 
 
 def test_metadata_changes_and_documents_are_replaced(workspace: Workspace, restorer: ByteRestorer) -> None:

@@ -1,6 +1,7 @@
 """``/collections/{collection}/documents``: read, add, replace, change and delete documents."""
 
 import asyncio
+import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated, Any, TypeVar
@@ -98,11 +99,20 @@ async def get_document(
     document_id: Id,
     caller: CallerDependency,
     offset_unit: Annotated[OffsetUnit, Query(description="As in a search, for the offsets of parts.")] = "codepoint",
+    start: Annotated[int, Query(ge=0, description="Read the text from this offset on.")] = 0,
+    end: Annotated[int | None, Query(ge=0, description="Read the text up to this offset.")] = None,
 ) -> Response:
-    """Read a document: its text, its parts with their offsets and metadata, and its own metadata."""
+    """Read a document: its text, its parts with their offsets and metadata, and its own metadata.
+
+    With `start` or `end`, a part of the text and the parts that this touches: their offsets refer to the whole text.
+    """
     reach = caller.confine("search", collection)
     backend = caller.backend
-    read = partial(backend.reader.get, collection, document_id, offset_unit, reach)
+    if start or end is not None:
+        end = sys.maxsize if end is None else end
+        read = partial(backend.reader.excerpt, collection, document_id, start, end, offset_unit, reach)
+    else:
+        read = partial(backend.reader.get, collection, document_id, offset_unit, reach)
     return answer_response(await backend.read(collection, read))
 
 

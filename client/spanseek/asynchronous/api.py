@@ -774,11 +774,22 @@ class AsyncApi:
         )
 
     async def get_document(
-        self, collection: str, document_id: str, *, offset_unit: Literal["codepoint", "utf16", "byte"] | None = None
+        self,
+        collection: str,
+        document_id: str,
+        *,
+        offset_unit: Literal["codepoint", "utf16", "byte"] | None = None,
+        start: int | None = None,
+        end: int | None = None,
     ) -> models.StoredDocument:
         """Read a document: its text, its parts with their offsets and metadata, and its own metadata.
 
+        With `start` or `end`, a part of the text and the parts that this touches: their offsets refer to the
+        whole text.
+
         - ``offset_unit``: As in a search, for the offsets of parts.
+        - ``start``: Read the text from this offset on.
+        - ``end``: Read the text up to this offset.
         """
         return read(
             models.StoredDocument,
@@ -786,7 +797,7 @@ class AsyncApi:
                 await self._transport.request(
                     "GET",
                     f"/collections/{quoted(collection)}/documents/{quoted(document_id)}",
-                    params={"offset_unit": offset_unit},
+                    params={"offset_unit": offset_unit, "start": start, "end": end},
                     repeatable=True,
                 )
             ).content,

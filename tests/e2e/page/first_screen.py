@@ -1,9 +1,10 @@
 # ruff: noqa: T201
 """Measures the first screen of the page on the judged phrases: the hits that it marks as likely though they are not.
 
-    python -m tests.e2e.page.first_screen --address http://127.0.0.1:8000 [--collection calls]
+    python -m tests.e2e.page.first_screen --address http://127.0.0.1:8000 [--collection calls|other_calls]
 
-The collection holds the judged calls (``spanseek eval judged-corpora``), indexed with the default encoder. Rows that
+The collection holds the calls of that name (``spanseek eval judged-corpora``), indexed with the default encoder. Those
+of ``calls`` chose the page's mark of doubt; those of ``other_calls`` had no part in it. Rows that
 the page shows as likely, without a doubt, are unmarked. One is right if a judge gave its place 1 or more, and wrong if
 he gave it 0; a place that nobody judged is counted apart. Also measures the time from the address to the verdict, and
 from a key or a move of the slider to the next frame, with 10,000 hits.
@@ -22,7 +23,8 @@ from urllib.parse import quote
 
 from playwright.sync_api import sync_playwright
 
-JUDGED = Path(__file__).parents[3] / "research" / "data" / "judged"
+DATA = Path(__file__).parents[3] / "research" / "data"
+JUDGED = {"calls": DATA / "judged", "other_calls": DATA / "first_screen"}
 HITS = 10_000
 
 _ROWS = """() => [...document.querySelectorAll(".card")]
@@ -43,10 +45,10 @@ _TIMES = """async ([selector, values]) => {
 }"""
 
 
-def grades() -> dict[str, list[dict[str, Any]]]:
+def grades(folder: Path) -> dict[str, list[dict[str, Any]]]:
     """The judgements of each query."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for line in (JUDGED / "judgements.ndjson").read_text().splitlines():
+    for line in (folder / "judgements.ndjson").read_text().splitlines():
         one = json.loads(line)
         found.setdefault(one["query"], []).append(one)
     return found
@@ -60,11 +62,12 @@ def grade_of(judged: list[dict[str, Any]], document: str, start: int) -> int | N
 
 def first_screens(page: Any, collection: str) -> None:
     """Counts the rows of the first screens of all queries by what is marked and what is true."""
-    judged, times = grades(), []
+    folder = JUDGED[collection]
+    judged, times = grades(folder), []
     halves = {"chooses": Counter[str](), "reported": Counter[str]()}
-    for line in (JUDGED / "queries.ndjson").read_text().splitlines():
+    for line in (folder / "queries.ndjson").read_text().splitlines():
         query = json.loads(line)
-        if query["corpus"] != "calls":
+        if query["corpus"] != collection:
             continue
         started = time.perf_counter()
         page.goto(f"/?c={collection}&q={quote(query['text'])}")
@@ -80,6 +83,8 @@ def first_screens(page: Any, collection: str) -> None:
         print(query["id"], page.locator(".verdict p").inner_text(), f"({len(rows)} rows)")
     for half, counts in halves.items():
         print(half, dict(counts), f"{sum(counts.values())} rows")
+    whole = halves["chooses"] + halves["reported"]
+    print(f"unmarked and wrong: {whole['unmarked, wrong']} of {whole.total()} rows")
     print(f"address to verdict: {summary(times)}")
 
 
@@ -88,7 +93,7 @@ def summary(times: list[float]) -> str:
     return f"median {median(times):.0f} ms, 95 % {quantiles(times, n=20)[-1]:.0f} ms"
 
 
-def controls(page: Any) -> None:
+def controls(page: Any, collection: str) -> None:
     """Times the slider and the phrase over many hits, with a server that answers at once."""
     hit = {"text": "stop", "raw": 0.5, "mode": "best_span", "metadata": {"kind": "call"}, "start": 0, "end": 4}
     hits = [
@@ -96,7 +101,8 @@ def controls(page: Any) -> None:
     ]
     body = json.dumps({"hits": hits})
     page.route("**/search", lambda route: route.fulfill(content_type="application/json", body=body))
-    page.goto("/?c=sample&q=stop")
+    page.route("**/preview", lambda route: route.fulfill(status=403, json={"detail": "No counts."}))
+    page.goto(f"/?c={collection}&q=stop")
     page.get_by_text("10,000 shown").wait_for()
     for name, selector, values in (
         ("slider", "input[type=range]", [str(number / 100) for number in range(0, 100, 2)]),
@@ -109,14 +115,14 @@ def controls(page: Any) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--address", default="http://127.0.0.1:8000")
-    parser.add_argument("--collection", default="calls")
+    parser.add_argument("--collection", default="calls", choices=JUDGED)
     arguments = parser.parse_args()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         page = browser.new_page(base_url=arguments.address, viewport={"width": 1280, "height": 900})
         page.set_default_timeout(120_000)
         first_screens(page, arguments.collection)
-        controls(page)
+        controls(page, arguments.collection)
         browser.close()
 
 

@@ -20,6 +20,7 @@ from playwright.sync_api import sync_playwright
 
 from app.settings import Settings
 from indexer.catalog.schema import upgrade
+from tests.e2e.page.test_page_cluster import state
 from tests.serving import running
 
 ROOT = Path(__file__).parents[3]
@@ -121,6 +122,14 @@ def reference(page: Any) -> None:
     page.get_by_text("POST /search", exact=True).click()
 
 
+def cluster(page: Any) -> None:
+    """A view of two machines, which are made up."""
+    page.route("**/health/ready", lambda route: route.fulfill(json={"executor": {"name": "ray"}}))
+    page.route("**/admin/cluster", lambda route: route.fulfill(json=state()))
+    page.goto("/?view=cluster")
+    page.get_by_role("region", name="Machines").wait_for()
+
+
 def sign_in(page: Any) -> None:
     provider = {"issuer": "https://login.example", "client_id": "page", "scope": "openid"}
     page.route("**/collections", lambda route: route.fulfill(status=401, json={"detail": "A key is needed."}))
@@ -132,7 +141,8 @@ def sign_in(page: Any) -> None:
 VIEWS: dict[str, Callable[[Any], None]] = {
     view.__name__.replace("_", "-"): view
     for view in (
-        start, search, why, document, two_modes, phrases, thresholds, data, table, compare, restore, reference, sign_in
+        start, search, why, document, two_modes, phrases, thresholds, data, table, compare, restore, cluster, reference,
+        sign_in,
     )
 }  # fmt: skip
 

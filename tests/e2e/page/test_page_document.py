@@ -1,6 +1,7 @@
 """The view of a whole document, in a real browser."""
 
 import json
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -214,3 +215,38 @@ def test_a_long_document_is_drawn_where_it_is_seen(desktop, is_idle):
         return seen.closest(".stretch")?.textContent.includes("Line 0"); }"""
     )
     assert abs(pane.evaluate("one => one.scrollHeight") - high) < high / 4  # what is not drawn has its place
+
+
+def test_a_long_document_is_opened_by_what_stands_around_its_hit(desktop):
+    """The rest follows, and the hit stays where it is in the window; a short document is asked for once."""
+    text = "".join(f"Line {number:06} says nothing.\n" for number in range(4000))
+    at = text.index("Line 003000")
+    held, asked = [], []
+
+    def answer(route):
+        asked.append(route.request.url)
+        query = parse_qs(urlsplit(asked[-1]).query)
+        if "start" not in query:
+            held.append(route)
+            return
+        start, end = int(query["start"][0]), int(query["end"][0])
+        route.fulfill(json={"id": "d", "text": text[start:end], "text_start": start, "length": len(text)})
+
+    hit = HIT | {"start": at, "end": at + 11, "text": text[at : at + 11]}
+    desktop.route("**/search", lambda route: route.fulfill(json={"hits": [hit, hit | {"start": 5, "end": 11}]}))
+    desktop.route("**/documents/d?*", answer)
+    desktop.route("**/preview", lambda route: route.fulfill(status=403, json={"detail": "no"}))
+    with desktop.expect_request(lambda sent: "documents/d?" in sent.url and "start=" not in sent.url):
+        desktop.goto(f"/?c=sample&q=stop&t=0.4&d=d&at={at}")
+    mark = desktop.locator(".pane mark.current")
+    mark.wait_for()
+    before = mark.bounding_box()["y"]
+    assert mark.inner_text() == "Line 003000"
+    assert len(desktop.locator(".pane .document").evaluate("one => one.textContent")) == 16_000
+    held[0].fulfill(json={"id": "d", "text": text})
+    desktop.get_by_text("2 of 2 marks", exact=True).wait_for()
+    assert mark.inner_text() == "Line 003000"
+    assert abs(mark.bounding_box()["y"] - before) < 2
+    desktop.locator(".pane .stretch:empty").last.wait_for(state="detached")
+    assert desktop.locator(".pane .document").evaluate("one => one.textContent") == text
+    assert len(asked) == 2

@@ -118,7 +118,9 @@ def test_metadata_filters_have_exact_counts(page):
     page.get_by_text(f"Filtered by kind {field['values'][0]['value']}").wait_for()
     page.wait_for_url("**f=**")
     page.get_by_role("group", name="kind", exact=True).get_by_role("button", pressed=True).wait_for()
-    assert page.get_by_role("group", name="kind", exact=True).get_by_role("button").all_inner_texts() == labels
+    # Not by their lines: on a phone the filters may be folded again.
+    found = page.get_by_role("group", name="kind", exact=True).get_by_role("button").all_text_contents()
+    assert found == [label.replace("\n", "") for label in labels]
     page.get_by_text(f"{field['values'][0]['documents']:,} documents at any score").first.wait_for()
     assert serious(page) == []
     assert no_sideways_scrolling(page)

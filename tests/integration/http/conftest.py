@@ -180,15 +180,18 @@ def sqlite(postgresql: Any) -> None:
 
 
 @pytest.fixture(scope="session")
-def built(postgresql: Any, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+def built(postgresql: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     folder = tmp_path_factory.mktemp("data")
     if postgresql is None:
-        return build(folder)
+        yield build(folder)
+        return
     postgresql.execute("CREATE DATABASE http_built TEMPLATE template0")
     built = build(folder, database_url=postgresql.url("http_built"))
     # A database is copied only while nobody is connected to it, and a client of this one runs through the session.
     postgresql.execute("CREATE DATABASE http_copied TEMPLATE http_built")
-    return built
+    yield built
+    for name in ("http_copied", "http_built"):  # made again where tests of another catalog come between
+        postgresql.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture

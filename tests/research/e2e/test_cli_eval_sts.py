@@ -69,6 +69,16 @@ def test_setups_bounds_and_halves_are_chosen() -> None:
     assert wide["setups"]["single_pass"] != narrow["setups"]["single_pass"]
 
 
+def test_the_second_look_scores_one_half_of_the_ids() -> None:
+    halves = [run_json(*COMMAND, "--setups", "single_pass", "--half", half) for half in ("chooses", "reported")]
+    assert sum(half["rows"] for half in halves) == len(ROWS)
+    found = run_json(*COMMAND, "--setups", "single_pass", "--half", "reported", "--verified")
+    assert found["rows"] == halves[1]["rows"]
+    assert found["verified"].keys() == {"first", "probability", "log_odds", "gain"}
+    assert found["verified"]["probability"]["spearman"] == found["verified"]["log_odds"]["spearman"] > 0
+    assert "By the first look" in run(*COMMAND, "--setups", "single_pass", "--verified")
+
+
 def test_everything_that_can_be_asked_for(folder: Path) -> None:
     asked = ["--setups", "single_pass", "--table", "--baseline", "hashing:full_context", "--plot", "out/sweep.png"]
     found = run_json(*COMMAND, *asked, "--scores", "kept")

@@ -1,6 +1,7 @@
 """The rows of STS-B-Context, and the figures of an encoder on them."""
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -44,13 +45,17 @@ def test_one_setup_can_be_run_alone_and_an_unknown_one_is_refused() -> None:
 
 def test_halves_make_up_the_whole() -> None:
     assert [*half_of(ROWS, "first"), *half_of(ROWS, "second")] == half_of(ROWS, None) == ROWS
+    named = [replace(row, id=str(number)) for number, row in enumerate(ROWS * 4)]
+    halves = half_of(named, "chooses"), half_of(named, "reported")
+    assert all(halves)
+    assert sorted((*halves[0], *halves[1]), key=named.index) == named
     assert len(half_of(ROWS * 2, "first")) == 3
 
 
 def test_rows_are_read_with_quotes(tmp_path: Path) -> None:
     path = tmp_path / "rows.tsv"
     path.write_text('\tline\tparaphrase\tpassage\tgoldsim\n7\ta\tb\t"say ""b"""\t2.5\n')
-    assert read_rows(path) == [Row("a", "b", 'say "b"', 2.5)]
+    assert read_rows(path) == [Row("a", "b", 'say "b"', 2.5, "7")]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,65 @@
+"""Indexing on a cluster: what its actors need to make the segments of a collection."""
+
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from app.encoders.encoders import Encoders
+from indexer.cluster.executor import require_ray
+from indexer.engine.executor import ClusterOptions
+from indexer.segments.options import SegmentsOptions, make_segments
+from indexer.segments.storage import Segments
+from indexer.types import Collection, Recipe
+from models.encoders.registry import EncoderOptions
+
+if TYPE_CHECKING:
+    from indexer.indexing.cluster_maker import ClusterMaker
+    from indexer.indexing.segment_maker import LocalMaker
+
+
+@dataclass(frozen=True, slots=True)
+class OnCluster:
+    """The cluster of the settings, and where its actors find segments."""
+
+    cluster: ClusterOptions
+    segments: SegmentsOptions
+
+    def maker(
+        self, segments: Segments, target: Collection, options: EncoderOptions, segment_units: int
+    ) -> "ClusterMaker":
+        """What makes the segments of a collection. Raises ``ExecutorUnavailable`` without Ray."""
+        require_ray()
+        from indexer.indexing.cluster_maker import ClusterMaker
+
+        everywhere = replace(self.segments, folder=self.segments.folder.absolute())
+        making = Making(_travelling(options), everywhere, target.id, target.recipe)
+        return ClusterMaker(
+            segments, target.id, making, self.cluster, by_gpu=options.device != "cpu", segment_units=segment_units
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """What an actor is sent: the models of a recipe, and where its segments are to lie. Picklable."""
+
+    encoders: EncoderOptions
+    segments: SegmentsOptions
+    collection_id: str
+    recipe: Recipe
+
+    def __call__(self) -> "LocalMaker":
+        """What makes segments in this process. Raises ``RecipeMismatch`` where the weights are others."""
+        from indexer.indexing.segment_maker import LocalMaker
+
+        encoders = Encoders(self.encoders)
+        encoder, forward = encoders.matching(self.recipe), encoders.forward_pass(self.recipe)
+        return LocalMaker(make_segments(self.segments), self.collection_id, self.recipe, encoder, forward)
+
+
+def _travelling(options: EncoderOptions) -> EncoderOptions:
+    """The options without the backbones that are open here, and with paths that hold in other working folders."""
+    values = {field.name: getattr(options, field.name) for field in fields(options)}
+    paths: dict[str, Any] = {name: value.absolute() for name, value in values.items() if isinstance(value, Path)}
+    is_folder = ":" not in options.backbone
+    backbone = str(Path(options.backbone).absolute()) if is_folder else options.backbone
+    return replace(options, **paths, backbone=backbone, open_backbone=None)
