@@ -23,8 +23,11 @@ from indexer.engine.query import Selection
 from indexer.engine.scan import SpanScan
 from indexer.engine.selection import search
 from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.errors import SegmentsUnreachable
+from indexer.segments.manifest import SegmentKey
 from indexer.segments.opened import open_segment
 from indexer.segments.options import SegmentsOptions
+from models.errors import SpanseekError
 from models.fields import converted
 from models.types import QueryVectors
 
@@ -62,6 +65,25 @@ def _read(folder: Path, manifest_sha256: str, tombstones: np.ndarray, borders: n
     segment.borders = borders
     read: Callable[[SegmentView], Any] = pickle.loads(task)
     return pickle.dumps(read(SegmentView(segment, tombstones)))
+
+
+class Without(Executor):
+    """Reads in this process, without some segments."""
+
+    def __init__(self) -> None:
+        self.names: frozenset[str] = frozenset()
+        self._reach = 0
+
+    def lack(self, names: frozenset[str]) -> None:
+        self._reach += names != self.names
+        self.names = names
+
+    @property
+    def reach(self) -> int:
+        return self._reach
+
+    def unreachable(self, key: SegmentKey) -> SpanseekError | None:
+        return SegmentsUnreachable(key.folder.name) if key.folder.name in self.names else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,14 +19,12 @@ from indexer.cluster.peers import Peer, State
 from indexer.engine.executor import Executor
 from indexer.engine.query import EVERYTHING, Filter
 from indexer.errors import SegmentsUnreachable
-from indexer.segments.manifest import SegmentKey
 from indexer.segments.options import SegmentsOptions
 from indexer.segments.storage import Segments
-from models.errors import SpanseekError
 from models.types import Document
 from tests.buckets import bucket_segments
 from tests.byte_restorer import ByteRestorer
-from tests.executors import BUCKETS, CLUSTER
+from tests.executors import BUCKETS, CLUSTER, Without
 from tests.workspace import Workspace, document
 
 # Both sides encode alike: one has loaded its models before the first test.
@@ -40,25 +38,6 @@ REQUESTS: list[dict[str, Any]] = [
     {"text": "router slow again", "threshold": 0.3, "top_k": 50},
 ]
 OF_SPANS: list[dict[str, Any]] = [{"text": "please cancel", "group_by": "document", "top_k": 5}]
-
-
-class Without(Executor):
-    """Reads in this process, without some segments."""
-
-    def __init__(self) -> None:
-        self.names: frozenset[str] = frozenset()
-        self._reach = 0
-
-    def lack(self, names: frozenset[str]) -> None:
-        self._reach += names != self.names
-        self.names = names
-
-    @property
-    def reach(self) -> int:
-        return self._reach
-
-    def unreachable(self, key: SegmentKey) -> SpanseekError | None:
-        return SegmentsUnreachable(key.folder.name) if key.folder.name in self.names else None
 
 
 def documents(count: int) -> Iterator[Document]:

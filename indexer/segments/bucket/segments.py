@@ -40,7 +40,8 @@ class BucketSegments:
 
     elsewhere = (
         "caches of other machines (SPANSEEK_SEGMENTS_CACHE), and fetches under way, may hold them until a server there "
-        "has looked at the catalog, five seconds at most, or starts again"
+        "has looked at the catalog, five seconds at most, or starts again; those of a cluster's nodes until its actors "
+        "have looked at the bucket, which they do every ten seconds while a server runs"
     )
 
     def __init__(self, bucket: Bucket, folder: Path, limit: int) -> None:
