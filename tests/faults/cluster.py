@@ -10,6 +10,7 @@ kills are of two actors at once, so that segments have no holder. What ``docs/sc
 
 import argparse
 import json
+import os
 import random
 import signal
 import subprocess
@@ -75,6 +76,15 @@ class Chaos:
             raise Missed("a front that was started anew answers wrongly")
         self.seconds.setdefault("front started anew", []).append((first, first))
 
+    def restart_head(self, away_s: float, meanwhile: Tally) -> None:
+        """Kill the head's server of the cluster, search without it, and start it again from what it has stored."""
+        head = self._cluster.head_node
+        head.kill_gcs_server()
+        with searched(self._front, meanwhile):
+            time.sleep(away_s)
+        with self._timed("head restarted", lambda: True):
+            head.start_gcs_server()
+
     def settled(self) -> bool:
         """True if every actor is asked."""
         peers = self._front.peers
@@ -116,6 +126,7 @@ def run(queries: int, kills: int, nodes: int, fronts: int, head_s: float) -> dic
     with tempfile.TemporaryDirectory() as made, ExitStack() as ending:
         folder = Path(made)
         fill(folder)
+        os.environ |= {"RAY_gcs_storage": "rocksdb", "RAY_gcs_storage_path": f"{folder}/gcs"}
         cluster = Cluster(initialize_head=True, head_node_args=head)
         ending.callback(cluster.shutdown)
         for _ in range(_NODES):
@@ -137,9 +148,8 @@ def run(queries: int, kills: int, nodes: int, fronts: int, head_s: float) -> dic
         seconds = time.monotonic() - began
         without_head = Tally()
         if head_s:
-            cluster.head_node.kill_gcs_server()
-            with searched(front, without_head):
-                time.sleep(head_s)
+            chaos.restart_head(head_s, without_head)
+            chaos.kill_actors(1)  # it is there to start it again
     report = _report(tally, chaos, seconds) | {"without_head": _counts(without_head)}
     if tally.wrong or without_head.wrong or without_head.degraded or without_head.refused:
         raise Missed(json.dumps(report))
