@@ -18,8 +18,9 @@ def test_no_answer_is_wrong_whatever_is_killed() -> None:
     report = json.loads(done.stdout.splitlines()[-1])
     assert sum(report["searches"].values()) >= 200
     assert {name: of["times"] for name, of in report["again"].items()} == {
-        "1 killed": 8,
+        "1 killed": 9,
         "2 killed": 1,
         "node removed": 1,
         "front started anew": 1,
+        "head restarted": 1,
     }
