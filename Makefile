@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 TORCH_INDEX ?=
 STAMP := $(VENV)/.installed
 
-.PHONY: setup run test test-all conformance faults soak sbom audit generators typescript lint docs bench clean
+.PHONY: setup run test test-all test-ray conformance faults soak sbom audit generators typescript lint docs bench clean
 
 setup: $(STAMP)
 
@@ -46,6 +46,12 @@ typescript: setup generators
 test-all: setup
 	-$(MAKE) generators  # without them their tests are skipped
 	HYPOTHESIS_PROFILE=thorough OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m ''
+
+# All routes by the actors of a Ray cluster on this machine, then what such a cluster promises; ten minutes and more.
+test-ray: setup
+	TEST_EXECUTOR=ray OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile tests/integration/http
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m '' tests/integration/test_cluster.py tests/integration/test_cluster_nodes.py \
+		tests/integration/test_cluster_buckets.py tests/contracts/test_executors.py tests/faults/test_cluster.py
 
 # Every operation of the HTTP API with 200 requests that its description allows or does not; it takes minutes.
 conformance: setup

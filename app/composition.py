@@ -13,7 +13,7 @@ from app.settings import CATALOG_FILE, EXECUTOR_OF, Settings, listed
 from indexer.catalog.collections import Catalog
 from indexer.engine.executor import ClusterOptions, Executor, ExecutorOptions
 from indexer.engine.executor import make_executor as executor_named
-from indexer.errors import CatalogNotInitialised, ExecutorUnavailable
+from indexer.errors import CatalogNotInitialised
 from indexer.patience import Busy, Patience
 from indexer.segments.options import SegmentsOptions, make_segments
 from indexer.store import Store
@@ -97,12 +97,12 @@ def segments_options(settings: Settings) -> SegmentsOptions:
 
 def make_executor(settings: Settings) -> Executor:
     """The executor that the settings name. Raises ``ExecutorUnavailable``."""
-    if settings.engine == "ray" and settings.segments_url:
-        raise ExecutorUnavailable(
-            "The engine ray reads segments from the data folder, not from a bucket.",
-            hint="Leave SPANSEEK_SEGMENTS_URL out, or choose another SPANSEEK_ENGINE.",
-        )
-    options = ExecutorOptions(settings.device, settings.materialized_limit_mb * 2**20, cluster_options(settings))
+    options = ExecutorOptions(
+        settings.device,
+        settings.materialized_limit_mb * 2**20,
+        cluster_options(settings),
+        segments_options(settings),
+    )
     return executor_named(EXECUTOR_OF.get(settings.engine, settings.engine), options)
 
 

@@ -4,13 +4,16 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 from moto.server import create_backend_app
 from werkzeug.serving import make_server
 
+from indexer.segments.bucket import objects
 from indexer.segments.bucket.objects import open_bucket
 from indexer.segments.bucket.segments import BucketSegments
 
@@ -102,6 +105,36 @@ def flipped(request: Request) -> Answer:
     changed = bytearray(body)
     changed[len(changed) // 2] ^= 1
     return status, headers, [bytes(changed)]
+
+
+def missing(request: Request) -> Answer:
+    """404."""
+    return "404 Not Found", [("Content-Length", "0")], []
+
+
+def of(method: str, fault: Fault, name: str = "", *, times: int = 10**6) -> Fault:
+    """The fault of so many requests by a method for objects whose names end so."""
+    left = iter(range(times))
+
+    def failing(request: Request) -> Answer | None:
+        is_meant = request.method == method and request.path.endswith(name) and "collections/" in request.path
+        return fault(request) if is_meant and next(left, None) is not None else None
+
+    return failing
+
+
+@contextmanager
+def quick_server() -> Iterator[FaultyServer]:
+    """A server of which clients in this process despair quickly, but not because the machine is busy."""
+    moment, network = timedelta(milliseconds=1), objects._OF_NETWORK
+    quick = {"max_retries": 2, "backoff": {"init_backoff": moment, "max_backoff": moment, "base": 2}}
+    patient = {"connect_timeout": "60s", "read_timeout": "300s"}
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setitem(network, "retry_config", network["retry_config"] | quick)
+        patched.setitem(network, "client_options", network["client_options"] | patient)
+        patched.setattr(objects, "_PAUSES_S", (0.0, 0.0))
+        with serving() as server:
+            yield server
 
 
 @contextmanager

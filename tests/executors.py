@@ -23,7 +23,12 @@ from indexer.engine.query import Selection
 from indexer.engine.scan import SpanScan
 from indexer.engine.selection import search
 from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.errors import SegmentsUnreachable
+from indexer.segments.manifest import SegmentKey
 from indexer.segments.opened import open_segment
+from indexer.segments.options import SegmentsOptions
+from models.errors import SpanseekError
+from models.fields import converted
 from models.types import QueryVectors
 
 Item = TypeVar("Item")
@@ -62,6 +67,25 @@ def _read(folder: Path, manifest_sha256: str, tombstones: np.ndarray, borders: n
     return pickle.dumps(read(SegmentView(segment, tombstones)))
 
 
+class Without(Executor):
+    """Reads in this process, without some segments."""
+
+    def __init__(self) -> None:
+        self.names: frozenset[str] = frozenset()
+        self._reach = 0
+
+    def lack(self, names: frozenset[str]) -> None:
+        self._reach += names != self.names
+        self.names = names
+
+    @property
+    def reach(self) -> int:
+        return self._reach
+
+    def unreachable(self, key: SegmentKey) -> SpanseekError | None:
+        return SegmentsUnreachable(key.folder.name) if key.folder.name in self.names else None
+
+
 @dataclass(frozen=True, slots=True)
 class Bordered(Shipment):
     """A view with its borders: tests draw some that are not on disk."""
@@ -69,8 +93,9 @@ class Bordered(Shipment):
     borders: np.ndarray
 
     @classmethod
-    def of(cls, view: SegmentView) -> "Bordered":
-        return cls(view.segment.key, view.tombstones, np.array(view.segment.borders))
+    def of(cls, view: SegmentView, where: SegmentsOptions | None = None) -> "Bordered":
+        where = where or BUCKETS.get(view.segment.folder.parents[1])
+        return converted(Shipment.of(view, where), cls, borders=np.array(view.segment.borders))
 
     @property
     def key(self) -> bytes:
@@ -97,6 +122,8 @@ class SharedCluster(RayExecutor):
         pass
 
 
+# Of caches of buckets, by their folders, where actors read the same segments.
+BUCKETS: dict[Path, SegmentsOptions] = {}
 # Two actors on this machine, which the first query starts: mark tests that ask it as slow.
 CLUSTER = SharedCluster(ClusterOptions("local", actors=2, deadline_s=100.0), ship=Bordered.of)
 ON_CLUSTER = pytest.param(CLUSTER, marks=pytest.mark.slow)

@@ -1,13 +1,17 @@
 """Actors of a cluster that die, stall and forget as a test says, in this process, with a clock that leaps."""
 
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from indexer.cluster.actor import Asked, SegmentActor
+from indexer.cluster.executor import RayExecutor
+from indexer.cluster.peers import Peer, Peers, State
 from indexer.cluster.shipment import Shipment, ViewKey
 from indexer.cluster.transport import Unanswered
+from indexer.engine.executor import ClusterOptions
+from indexer.engine.snapshot import SegmentView
 
 
 @dataclass(eq=False)
@@ -67,3 +71,28 @@ class FakeTransport:
         if ref.fate == "dies":
             raise Unanswered("it died")
         return ref.value
+
+
+class FakeCluster(RayExecutor):
+    """The executor over actors in this process."""
+
+    def __init__(
+        self,
+        *handles: FakeHandle,
+        replicas: int = 2,
+        queue: int = 64,
+        ship: Callable[[SegmentView], Shipment] = Shipment.of,
+    ) -> None:
+        super().__init__(ClusterOptions(replicas=replicas, queue=queue), ship)
+        for number, handle in enumerate(handles):
+            self._peers.add(Peer(f"actor-{number}", "here", handle, State.READY))
+
+    @property
+    def peers(self) -> Peers:
+        return self._peers
+
+    def prepare(self, views: Iterable[SegmentView]) -> None:
+        pass
+
+    def _watched(self) -> Peers:
+        return self._peers

@@ -27,7 +27,7 @@ from starlette.responses import PlainTextResponse, Response
 from app.http.auth import bearer, caller
 from app.http.stages import Stage
 from indexer.catalog.tasks import Backlog
-from indexer.engine.executor import Member
+from indexer.engine.member import Member
 from indexer.types import Collection
 from models.errors import SpanseekError
 

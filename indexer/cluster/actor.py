@@ -1,10 +1,11 @@
 """What runs in an actor: it holds views of segments in memory, and answers steps of queries about them."""
 
+import logging
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from threading import Lock
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from threading import Lock, Thread
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -13,14 +14,20 @@ from indexer.cluster.shipment import Shipment, ViewKey
 from indexer.engine.executor import AnyQuery, Step, in_rounds
 from indexer.engine.query import Selection
 from indexer.engine.snapshot import SegmentView
+from indexer.errors import SegmentsUnavailable
 from indexer.segments.opened import is_quarantined
+from indexer.segments.options import SegmentsOptions, shared_segments
 from models.errors import SpanseekError
 
 # Queries between two of their rounds: what they computed in the first is of use in the next.
 _QUERIES: Final = 32
 _PAGE: Final = 4096
-# Seconds after which folders of held segments are looked at again: those of removed segments are let go.
+# Seconds after which it is looked again which segments are still there: removed ones are let go.
 _LOOK_S: Final = 10.0
+# Seconds after which a view that nobody has asked for may go where the cache of a bucket is too small.
+_IDLE_S: Final = 600.0
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +67,30 @@ class Figures:
     idle_s: float | None = None
 
 
+@dataclass(eq=False, slots=True)
+class Held:
+    """A view that is held, and when it was asked for last."""
+
+    view: SegmentView
+    shipment: Shipment
+    asked: float = field(default_factory=time.monotonic)
+
+
 class SegmentActor:
     """Holds the views that were used last: ``limit`` of them, or twice those of the largest request if that is more.
 
-    Ray runs its methods in threads: steps of searches in one, of passes over everything in another, and what must not
-    wait for either in a third.
+    Ray runs its methods in threads: steps of searches in one, of passes over everything in another, of opening in some
+    others, and what must wait for none of these in a last one.
     """
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._views: OrderedDict[ViewKey, SegmentView] = OrderedDict()
+        self._views: OrderedDict[ViewKey, Held] = OrderedDict()
         self._queries: OrderedDict[tuple[str, int], AnyQuery] = OrderedDict()
+        self._places: set[SegmentsOptions] = set()
         self._lock = Lock()
         self._answered, self._draining, self._looked = 0, False, time.monotonic()
+        self._looking: Thread | None = None
         self._asked: float | None = None
 
     def hold(self, shipments: Sequence[Shipment]) -> list[SpanseekError | None]:
@@ -95,14 +113,40 @@ class SegmentActor:
         return answer
 
     def figures(self) -> Figures:
-        """Its figures. What was removed from the disk is let go."""
-        if time.monotonic() - self._looked > _LOOK_S:
-            self._let_go()
+        """Its figures. What was removed is let go, in a thread: a bucket may take its time to say what it has."""
+        if time.monotonic() - self._looked > _LOOK_S and not (self._looking and self._looking.is_alive()):
+            self._looked = time.monotonic()
+            self._looking = Thread(target=self.let_go, name="let-go", daemon=True)
+            self._looking.start()
         with self._lock:
-            views = list(self._views.values())
+            views = [held.view for held in self._views.values()]
         units = sum(view.segment.manifest.units for view in views)
         idle_s = None if self._asked is None else time.monotonic() - self._asked
         return Figures(len({view.segment.key for view in views}), units, self._answered, self._draining, idle_s)
+
+    def let_go(self) -> None:
+        """Let go of segments that were removed; where a cache is too small, also of those nobody has asked for lately.
+
+        What is no longer held may then be removed from the cache of the node.
+        """
+        with self._lock:
+            places = tuple(self._places)
+        for where in places:
+            try:
+                self._drop(self._gone(where))
+                shared_segments(where).refresh()
+            except SegmentsUnavailable as error:
+                _log.warning("what was removed is let go later: %s", error)
+
+    def _gone(self, where: SegmentsOptions) -> list[ViewKey]:
+        with self._lock:  # those used least recently are first
+            held = [each for each in self._views.values() if each.shipment.where == where]
+        ids = {each.shipment.collection_id for each in held}
+        stored = {id: shared_segments(where).stored(id) for id in ids}
+        gone = [each for each in held if each.shipment.info.name not in stored[each.shipment.collection_id]]
+        if where.url:
+            gone += _too_many([each for each in held if each not in gone], where.cache_bytes)
+        return [each.shipment.key for each in gone]
 
     def probe(self) -> None:
         """Return when the steps before it are answered."""
@@ -121,7 +165,8 @@ class SegmentActor:
         for array in (view.segment.vectors, view.segment.norm_codes):
             _touch(array)
         with self._lock:
-            self._views[shipment.key] = view
+            self._places.add(shipment.where)
+            self._views[shipment.key] = Held(view, shipment)
             while len(self._views) > self._limit:
                 self._views.popitem(last=False)
         return None
@@ -132,9 +177,10 @@ class SegmentActor:
                 if key not in self._views:
                     continue
                 self._views.move_to_end(key)
-                if is_quarantined(self._views[key].segment.key):  # opening it again says what is wrong
+                self._views[key].asked = time.monotonic()
+                if is_quarantined(self._views[key].view.segment.key):  # opening it again says what is wrong
                     del self._views[key]
-            return [self._views.get(key) for key in keys]
+            return [self._views[key].view if key in self._views else None for key in keys]
 
     def _answer(self, front: str, views: list[SegmentView], asked: Asked) -> list[Any]:
         if isinstance(asked, Divisible):
@@ -153,14 +199,21 @@ class SegmentActor:
                     self._queries.popitem(last=False)
             return query
 
-    def _let_go(self) -> None:
-        self._looked = time.monotonic()
+    def _drop(self, keys: Collection[ViewKey]) -> None:
         with self._lock:
-            held = list(self._views.items())
-        gone = [key for key, view in held if not view.segment.folder.exists()]
-        with self._lock:
-            for key in gone:
+            for key in keys:
                 self._views.pop(key, None)
+
+
+def _too_many(held: Sequence[Held], limit: int) -> list[Held]:
+    """The views that may go until the rest is within a limit of bytes, given those used least recently first."""
+    sizes = {each.view.segment.key: each.shipment.info.bytes for each in held}
+    excess, gone = sum(sizes.values()) - limit, list[Held]()
+    for each in held:
+        if excess > 0 and time.monotonic() - each.asked > _IDLE_S:
+            gone.append(each)
+            excess -= sizes.pop(each.view.segment.key, 0)
+    return gone
 
 
 def _touch(array: np.ndarray) -> None:

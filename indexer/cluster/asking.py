@@ -56,6 +56,7 @@ class Round:
         self._under_way: dict[Ref, Sent] = {}
         self._hedged: set[Ref] = set()
         self._lost: set[Peer] = set()
+        self._refused: defaultdict[int, list[Peer]] = defaultdict(list)
 
     def answers(self) -> list[Any]:
         """The answers for all views, in their order.
@@ -162,11 +163,23 @@ class Round:
             self._answers[place] = of_view
 
     def _take_held(self, sent: Sent, errors: Sequence[SpanseekError | None]) -> None:
-        sent.peer.held |= {self._keys[place] for place, error in zip(sent.places, errors, strict=True) if error is None}
+        """Ask for what an actor has opened; what it could not open, another is to."""
+        opened = tuple(place for place, error in zip(sent.places, errors, strict=True) if error is None)
+        sent.peer.held |= {self._keys[place] for place in opened}
+        if opened:
+            self._send_to(sent.peer, opened)
         for place, error in zip(sent.places, errors, strict=True):
             if error is not None:
-                raise self._unreachable([place], str(error))
-        self._send_to(sent.peer, sent.places)
+                self._refused[place].append(sent.peer)
+                self._open_elsewhere(place, error)
+
+    def _open_elsewhere(self, place: int, error: SpanseekError) -> None:
+        """Have a second actor open what the first cannot: its disk may be full, or its way to the segments cut."""
+        holders = self._peers.holders(self._shipments[place].segment, self._others())
+        second = next((peer for peer in holders if peer not in self._refused[place]), None)
+        if second is None:
+            raise self._unreachable([place], str(error))
+        self._send_to(second, (place,), holds=self._keys[place] not in second.held)
 
     def _give_up(self, ref: Ref) -> None:
         """An actor has failed: others are asked for what it leaves."""

@@ -1,7 +1,9 @@
 """The executor ``ray``: segments are read by the actors of a Ray cluster."""
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property, partial
 from importlib.util import find_spec
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -16,12 +18,12 @@ from indexer.engine.executor import (
     ClusterOptions,
     ExecutorOptions,
     Mapped,
-    Member,
     Rows,
     SegmentQuery,
     Step,
     Total,
 )
+from indexer.engine.member import Member
 from indexer.engine.query import Selection
 from indexer.engine.snapshot import SegmentView, Snapshot
 from indexer.errors import ExecutorUnavailable
@@ -71,7 +73,11 @@ class RayExecutor(CandidateExecutor):
     def create(cls, options: ExecutorOptions) -> "RayExecutor":
         """The executor of the operator's cluster. Raises ``ExecutorUnavailable`` without Ray."""
         require_ray()
-        return cls(options.cluster)
+        where = options.segments
+        if where is None:
+            return cls(options.cluster)
+        everywhere = replace(where, folder=where.folder.absolute())
+        return cls(options.cluster, partial(Shipment.of, where=everywhere))
 
     def budget(self, snapshot: Snapshot, selection: Selection) -> Budget:
         """The windows and blocks of all segments, asked once for every generation and filter."""
@@ -90,6 +96,12 @@ class RayExecutor(CandidateExecutor):
         if not isinstance(read, Step):
             raise TypeError(f"{read!r} is no step of a query")
         return self._ask(snapshot, read, read.selection)
+
+    def prepare(self, views: Iterable[SegmentView]) -> None:
+        """Have views held by the actors that will be asked for them, however long those take that are at work on it."""
+        shipments = [shipment for shipment, _ in map(self._shipment, views)]
+        with suppress(ExecutorUnavailable):  # who reads documents needs no actor
+            self._joined().prepare(shipments)
 
     def _ask(self, snapshot: Snapshot, asked: Asked, selection: Selection) -> list[Any]:
         from indexer.cluster.asking import Round
@@ -119,10 +131,13 @@ class RayExecutor(CandidateExecutor):
 
         return Membership(self._options, self._peers, self._known)
 
+    def _joined(self) -> "Membership":
+        with self._joining:
+            return self._membership
+
     def _watched(self) -> "Peers":
         """The actors, after the cluster was joined and one is there to be asked, or the time is up."""
-        with self._joining:
-            _ = self._membership
+        self._joined()
         self._peers.wait(self._options.deadline_s)
         return self._peers
 

@@ -1,11 +1,13 @@
 """Keeps a front's actors as the cluster is: started on nodes that join, warm before they are asked, left where lost."""
 
 import logging
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from threading import Event, Lock, Thread
-from typing import Any, Final
+from typing import Final
 
 from indexer.cluster import ray_nodes, transport
 from indexer.cluster.peers import Peer, Peers, State
@@ -15,7 +17,7 @@ from indexer.engine.executor import ClusterOptions
 
 # Seconds between two looks at the cluster.
 _WATCH_S: Final = 0.5
-# Seconds in which an actor must have started, and opened its share.
+# Seconds in which an actor must have started, and opened one segment more of its share.
 _ENTER_S: Final = 300.0
 
 _log = logging.getLogger(__name__)
@@ -43,6 +45,26 @@ class Membership:
         self._helpers.shutdown(cancel_futures=True)
         if self._leaves:
             ray_nodes.leave()
+
+    def prepare(self, shipments: Sequence[Shipment]) -> None:
+        """Have each held by those who are to, and wait for it while they are asked and say how they fare."""
+        ready = self._peers.ready
+        under_way: dict[Ref, tuple[Peer, Shipment]] = {}
+        for each in shipments:
+            for peer in self._peers.holders(each.segment, ready):
+                if each.key not in peer.held:
+                    under_way[transport.hold(peer.handle, [each])] = peer, each
+        began = time.monotonic()
+        while under_way:
+            for ref in transport.first_done(list(under_way), _WATCH_S):
+                with suppress(Unanswered):
+                    self._take_held(ref, *under_way.pop(ref))
+            silent = time.monotonic() - self._options.deadline_s
+            under_way = {
+                ref: (peer, each)
+                for ref, (peer, each) in under_way.items()
+                if peer.state is State.READY and max(peer.seen, began) > silent
+            }
 
     def _watch(self) -> None:
         is_seen = True
@@ -85,7 +107,7 @@ class Membership:
                 continue
             try:
                 if ref is not None:
-                    peer.figures = transport.result(ref)
+                    peer.figures, peer.seen = transport.result(ref), time.monotonic()
             except Unanswered:
                 if peer.state is State.READY:
                     self._peers.lose(peer)
@@ -125,13 +147,18 @@ class Membership:
         self._peers.enter(peer, State.DRAINED)
 
     def _find(self, shipment: Shipment) -> None:
-        """Have a segment held by an actor that is to, however long that takes."""
-        for peer in self._peers.holders(shipment.segment, self._peers.ready)[:1]:
+        """Have a segment held by one of the actors that are to, however long that takes."""
+        for peer in self._peers.holders(shipment.segment, self._peers.ready):
             self._hold(peer, [shipment])
             if shipment.key in peer.held:
                 self._peers.found(shipment)
+                return
 
     def _hold(self, peer: Peer, shipments: list[Shipment]) -> None:
-        if shipments:
-            errors: list[Any] = transport.result(transport.hold(peer.handle, shipments), _ENTER_S)
-            peer.held |= {each.key for each, error in zip(shipments, errors, strict=True) if error is None}
+        for ref, each in [(transport.hold(peer.handle, [each]), each) for each in shipments]:
+            self._take_held(ref, peer, each)
+
+    def _take_held(self, ref: Ref, peer: Peer, shipment: Shipment) -> None:
+        (error,) = transport.result(ref, _ENTER_S)
+        if error is None:
+            peer.held.add(shipment.key)

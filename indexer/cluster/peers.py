@@ -10,7 +10,7 @@ from indexer.cluster.actor import Figures
 from indexer.cluster.placement import ranked
 from indexer.cluster.recent_times import RecentTimes
 from indexer.cluster.shipment import Shipment, ViewKey
-from indexer.engine.executor import Member
+from indexer.engine.member import Member
 from indexer.errors import ClusterBusy
 from indexer.segments.manifest import SegmentKey
 from models.errors import SpanseekError
@@ -27,7 +27,7 @@ class State(StrEnum):
 
 @dataclass(eq=False, slots=True)
 class Peer:
-    """An actor. ``handle`` is Ray's; ``held`` are the views that it has said it holds."""
+    """An actor. ``handle`` is Ray's, ``held`` the views that it has said it holds, ``seen`` when it last spoke."""
 
     name: str
     node: str
@@ -39,6 +39,7 @@ class Peer:
     waiting: int = 0
     hedged: int = 0
     failed: int = 0
+    seen: float = 0.0
 
     @property
     def member(self) -> Member:

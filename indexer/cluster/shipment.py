@@ -1,4 +1,4 @@
-"""How a view of a segment travels to an actor: by its place and checksum, and what is deleted of it."""
+"""How a view of a segment travels to an actor: where it lies, its checksum, and what is deleted of it."""
 
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -9,7 +9,8 @@ from jaxtyping import Int
 
 from indexer.engine.snapshot import SegmentView
 from indexer.segments.manifest import SegmentKey
-from indexer.segments.opened import open_segment
+from indexer.segments.options import SegmentsOptions, shared_segments
+from indexer.types import SegmentInfo
 
 # What tells views apart, on every node.
 ViewKey: TypeAlias = bytes
@@ -17,23 +18,33 @@ ViewKey: TypeAlias = bytes
 
 @dataclass(frozen=True, slots=True)
 class Shipment:
-    """A view that an actor can open. Picklable."""
+    """A view that an actor can open. Picklable. ``segment`` is what the front has open."""
 
     segment: SegmentKey
+    info: SegmentInfo
     tombstones: Int[np.ndarray, " dead"]
+    where: SegmentsOptions
 
     @classmethod
-    def of(cls, view: SegmentView) -> "Shipment":
-        """The shipment of a view."""
-        return cls(view.segment.key, view.tombstones)
+    def of(cls, view: SegmentView, where: SegmentsOptions | None = None) -> "Shipment":
+        """The shipment of a view, by default of one in a folder."""
+        key, of = view.segment.key, view.segment.manifest
+        info = SegmentInfo(key.folder.name, key.manifest_sha256, of.documents, of.parts, of.units, of.bytes)
+        return cls(key, info, view.tombstones, where or SegmentsOptions(key.folder.absolute().parents[1]))
+
+    @property
+    def collection_id(self) -> str:
+        """The id of its collection."""
+        return self.segment.folder.parent.name
 
     @property
     def key(self) -> ViewKey:
         """Equal for equal views: a digest of the segment's place and checksum, and of what is deleted of it."""
-        digest = blake2b(f"{self.segment.folder} {self.segment.manifest_sha256} ".encode(), digest_size=16)
+        place = f"{self.where} {self.collection_id} {self.info.name} {self.info.manifest_sha256} "
+        digest = blake2b(place.encode(), digest_size=16)
         digest.update(self.tombstones.tobytes())
         return digest.digest()
 
     def open(self) -> SegmentView:
-        """The view, opened in this process. Raises ``SegmentCorrupt``."""
-        return SegmentView(open_segment(*self.segment), self.tombstones)
+        """The view, opened in this process. Raises ``SegmentCorrupt`` and ``SegmentsUnavailable``."""
+        return SegmentView(shared_segments(self.where).open(self.collection_id, self.info), self.tombstones)

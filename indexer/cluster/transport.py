@@ -12,8 +12,8 @@ from indexer.cluster.shipment import Shipment, ViewKey
 from indexer.engine.executor import Executor
 from indexer.engine.warm import warm_up
 
-# Threads of an actor besides that of searches: of passes over everything, and of what waits for neither.
-GROUPS: Final = {"bulk": 1, "control": 2}
+# Threads of an actor besides that of searches: of passes over everything, of opening, and of what waits for none.
+GROUPS: Final = {"bulk": 1, "opening": 4, "control": 1}
 # A call that has not returned.
 Ref: TypeAlias = Any
 
@@ -47,7 +47,7 @@ def ask(handle: Any, front: str, keys: Sequence[ViewKey], asked: bytes, *, bulk:
 
 def hold(handle: Any, shipments: Sequence[Shipment]) -> Ref:  # noqa: ANN401
     """Have an actor open views."""
-    return handle.hold.options(concurrency_group="control").remote(shipments)
+    return handle.hold.options(concurrency_group="opening").remote(shipments)
 
 
 def figures(handle: Any) -> Ref:  # noqa: ANN401

@@ -5,19 +5,21 @@ the round before. Nothing that crosses segments refers to memory or to open file
 process.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import entry_points
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
+from indexer.engine.member import Member
 from indexer.engine.query import Selection
 from models.errors import SpanseekError
 
 if TYPE_CHECKING:
     from indexer.engine.snapshot import SegmentView, Snapshot
     from indexer.segments.manifest import SegmentKey
+    from indexer.segments.options import SegmentsOptions
 
 Total = TypeVar("Total")
 Rows = TypeVar("Rows")
@@ -49,11 +51,12 @@ class ClusterOptions:
 
 @dataclass(frozen=True, slots=True)
 class ExecutorOptions:
-    """The operator's options: a device of torch's, the memory for materialised spans, and a cluster."""
+    """The operator's options: a device of torch's, the memory for materialised spans, a cluster, where segments lie."""
 
     device: str = "auto"
     materialized_bytes: int = 4 * 2**30
     cluster: ClusterOptions = ClusterOptions()
+    segments: "SegmentsOptions | None" = None
 
 
 class SegmentQuery(Generic[Total, Rows]):
@@ -151,26 +154,6 @@ def in_rounds(
     return Mapped(total, each(Step(query, selection, total, True, number)))
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A process that reads segments for an executor: what it was last seen to be and to have.
-
-    ``seconds`` is the median time of its recent answers, ``idle_s`` the time since any server asked it last.
-    """
-
-    name: str
-    node: str
-    state: str
-    segments: int = 0
-    units: int = 0
-    waiting: int = 0
-    answered: int = 0
-    hedged: int = 0
-    failed: int = 0
-    seconds: float = 0.0
-    idle_s: float | None = None
-
-
 class Executor:
     """Asks every segment of a snapshot in this process, one after the other. Others override how.
 
@@ -203,6 +186,9 @@ class Executor:
     def each(self, snapshot: "Snapshot", read: "Callable[[SegmentView], Item]") -> list[Item]:
         """The results of all segments, in their order."""
         return [read(view) for view in snapshot.views]
+
+    def prepare(self, views: "Iterable[SegmentView]") -> None:
+        """Get ready to be asked for views of a snapshot that is about to be opened."""
 
     @property
     def reads_here(self) -> bool:

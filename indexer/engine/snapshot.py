@@ -230,6 +230,7 @@ def open_snapshot(segments: Segments, generation: Generation, executor: Executor
             views.append(SegmentView(segments.open(id, live.info), live.tombstones))
         except SegmentCorrupt as corrupt:
             damaged.append(DamagedSegment(key, corrupt))
+    executor.prepare(views)
     snapshot = Snapshot(generation, views, damaged, executor, reach)
     if not views:
         snapshot.require_complete()

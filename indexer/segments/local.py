@@ -61,6 +61,10 @@ class LocalSegments:
         """The folders of the collection, temporary ones included."""
         return frozenset(folder.name for folder in (self.root / collection_id).glob("*/"))
 
+    def stored(self, collection_id: str) -> frozenset[str]:
+        """The same folders."""
+        return self.names(collection_id)
+
     def remove(self, collection_id: str, name: str) -> None:
         """Remove its folder; where that fails, the next sweep tries again."""
         folder = self.root / collection_id / name
@@ -74,7 +78,7 @@ class LocalSegments:
         """Link the files into the folder of the other collection."""
         link_segments(names, self.root / source, self.root / target)
 
-    def refresh(self, named: Callable[[], frozenset[SegmentPlace]]) -> None:
+    def refresh(self, named: Callable[[], frozenset[SegmentPlace]] | None = None) -> None:
         """Nothing: jobs remove what is no longer needed."""
 
 

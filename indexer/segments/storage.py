@@ -81,6 +81,10 @@ class Segments(Protocol):
         """The segments of which there are files, published or not."""
         ...
 
+    def stored(self, collection_id: str) -> frozenset[str]:
+        """Those of ``names`` that other machines see, too."""
+        ...
+
     def remove(self, collection_id: str, name: str) -> None:
         """Remove the files of a segment that the catalog does not name. Open readers are not disturbed."""
         ...
@@ -89,6 +93,6 @@ class Segments(Protocol):
         """Give segments of one collection to another one, too. A crash leaves them to the next job."""
         ...
 
-    def refresh(self, named: Callable[[], frozenset[SegmentPlace]]) -> None:
-        """Give up what this machine holds of segments that are ``named`` no longer."""
+    def refresh(self, named: Callable[[], frozenset[SegmentPlace]] | None = None) -> None:
+        """Give up what this machine holds of segments that are ``named`` no longer; by default, not ``stored``."""
         ...

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
-from datetime import timedelta
 from itertools import count
 from pathlib import Path
 from threading import Event, Thread
@@ -20,10 +19,22 @@ from indexer.errors import CollectionNotFound, SegmentCorrupt, SegmentsUnavailab
 from indexer.indexing.deletion import delete_collection
 from indexer.indexing.maintenance import optimize, purge
 from indexer.indexing.verification import verify_store
-from indexer.segments.bucket import objects, segments
+from indexer.segments.bucket import segments
 from indexer.segments.manifest import describe
 from indexer.store import Store
-from tests.buckets import Answer, Fault, FaultyServer, Request, broken, bucket_segments, cut, flipped, serving
+from tests.buckets import (
+    Answer,
+    Fault,
+    FaultyServer,
+    Request,
+    broken,
+    bucket_segments,
+    cut,
+    flipped,
+    missing,
+    of,
+    quick_server,
+)
 from tests.workspace import Workspace, document
 
 PHRASE = "cancel my plan"
@@ -31,15 +42,8 @@ PHRASE = "cancel my plan"
 
 @pytest.fixture(scope="module")
 def s3() -> Iterator[FaultyServer]:
-    with pytest.MonkeyPatch.context() as patched:
-        moment = timedelta(milliseconds=1)
-        quick = {"max_retries": 2, "backoff": {"init_backoff": moment, "max_backoff": moment, "base": 2}}
-        patched.setitem(objects._OF_NETWORK, "retry_config", objects._OF_NETWORK["retry_config"] | quick)
-        patient = {"connect_timeout": "60s", "read_timeout": "300s"}  # a busy machine is not a fault
-        patched.setitem(objects._OF_NETWORK, "client_options", objects._OF_NETWORK["client_options"] | patient)
-        patched.setattr(objects, "_PAUSES_S", (0.0, 0.0))
-        with serving() as server:
-            yield server
+    with quick_server() as server:
+        yield server
 
 
 @pytest.fixture
@@ -61,17 +65,6 @@ def other(workspace: Workspace, tmp_path: Path) -> Iterator[Store]:
 
 def url_of(folder: Path) -> str:
     return f"s3://bucket/{folder.name}"
-
-
-def of(method: str, fault: Fault, name: str = "", *, times: int = 10**6) -> Fault:
-    """The fault of so many requests by a method for objects whose names end so."""
-    left = iter(range(times))
-
-    def failing(request: Request) -> Answer | None:
-        is_meant = request.method == method and request.path.endswith(name) and "collections/" in request.path
-        return fault(request) if is_meant and next(left, None) is not None else None
-
-    return failing
 
 
 def deletions_broken(request: Request) -> Answer | None:
@@ -116,10 +109,6 @@ def test_a_failure_that_passes_is_not_seen(workspace: Workspace, other: Store, s
     with s3.failing(of("GET", fault, "text.zst", times=1)):
         assert ids(other) == {"a", "b"}
     assert verify_store(other).damages == ()
-
-
-def missing(request: Request) -> Answer:
-    return "404 Not Found", [("Content-Length", "0")], []
 
 
 @pytest.mark.parametrize("fault", [missing, flipped])

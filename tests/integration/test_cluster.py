@@ -19,11 +19,12 @@ from indexer.cluster.peers import Peer, State
 from indexer.engine.executor import Executor
 from indexer.engine.query import EVERYTHING, Filter
 from indexer.errors import SegmentsUnreachable
-from indexer.segments.manifest import SegmentKey
-from models.errors import SpanseekError
+from indexer.segments.options import SegmentsOptions
+from indexer.segments.storage import Segments
 from models.types import Document
+from tests.buckets import bucket_segments
 from tests.byte_restorer import ByteRestorer
-from tests.executors import CLUSTER
+from tests.executors import BUCKETS, CLUSTER, Without
 from tests.workspace import Workspace, document
 
 # Both sides encode alike: one has loaded its models before the first test.
@@ -39,25 +40,6 @@ REQUESTS: list[dict[str, Any]] = [
 OF_SPANS: list[dict[str, Any]] = [{"text": "please cancel", "group_by": "document", "top_k": 5}]
 
 
-class Without(Executor):
-    """Reads in this process, without some segments."""
-
-    def __init__(self) -> None:
-        self.names: frozenset[str] = frozenset()
-        self._reach = 0
-
-    def lack(self, names: frozenset[str]) -> None:
-        self._reach += names != self.names
-        self.names = names
-
-    @property
-    def reach(self) -> int:
-        return self._reach
-
-    def unreachable(self, key: SegmentKey) -> SpanseekError | None:
-        return SegmentsUnreachable(key.folder.name) if key.folder.name in self.names else None
-
-
 def documents(count: int) -> Iterator[Document]:
     rng = random.Random(7)
     for number in range(count):
@@ -65,9 +47,9 @@ def documents(count: int) -> Iterator[Document]:
         yield document(f"d{number:03d}", *texts, lang=rng.choice(["en", "fr"]), number=number)
 
 
-def workspace_at(folder: Path, executor: Executor) -> Workspace:
+def workspace_at(folder: Path, executor: Executor, segments: Segments | None) -> Workspace:
     stored = {"words": True, "facets": True}
-    return Workspace(folder, executor=executor, nugget_ratio=0.5, restorer=ByteRestorer(), **stored)
+    return Workspace(folder, executor=executor, nugget_ratio=0.5, restorer=ByteRestorer(), segments=segments, **stored)
 
 
 @pytest.fixture(scope="module")
@@ -75,11 +57,20 @@ def local() -> Without:
     return Without()
 
 
-@pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory, local: Without) -> Iterator[tuple[Workspace, Workspace]]:
-    """One store, read by the cluster and in this process: seven segments, one of them with deleted documents."""
+@pytest.fixture(scope="module", params=["folder", "bucket"])
+def both(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, local: Without
+) -> Iterator[tuple[Workspace, Workspace]]:
+    """One store, read by the cluster and in this process: seven segments, one of them with deleted documents.
+
+    Where they lie in a bucket, the actors have another cache than this process.
+    """
     folder = tmp_path_factory.mktemp("cluster")
-    with workspace_at(folder, CLUSTER) as clustered, workspace_at(folder, local) as single:
+    segments = None
+    if request.param == "bucket":
+        segments = bucket_segments(f"file://{folder}/mount", folder / "front")
+        BUCKETS[segments.root] = SegmentsOptions(folder / "node", f"file://{folder}/mount", 2**30)
+    with workspace_at(folder, CLUSTER, segments) as clustered, workspace_at(folder, local, segments) as single:
         for number in range(7):
             single.index(list(documents(42))[6 * number : 6 * number + 6], merge=False)
         with lease(single.catalog, "c") as held:

@@ -6,10 +6,8 @@ from typing import TypeVar
 
 import pytest
 
-from app.composition import make_executor
 from app.requests import SearchRequest
 from app.search.answers import SearchAnswer
-from app.settings import Settings
 from indexer.engine.executor import Executor
 from indexer.engine.snapshot import SegmentView, Snapshot
 from indexer.errors import ExecutorUnavailable, SegmentsUnreachable
@@ -114,9 +112,3 @@ def test_a_clusters_executor_needs_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ExecutorUnavailable, match="Ray is not installed") as caught:
         executor_named("ray", ExecutorOptions())
     assert "extra ray" in caught.value.hint
-
-
-def test_a_cluster_does_not_read_from_a_bucket() -> None:
-    settings = Settings(_env_file=None, engine="ray", segments_url="file:///mnt/segments")
-    with pytest.raises(ExecutorUnavailable, match="not from a bucket"):
-        make_executor(settings)

@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer.cluster import asking
-from indexer.cluster.executor import RayExecutor
-from indexer.cluster.peers import Peer, Peers, State
+from indexer.cluster.peers import State
 from indexer.cluster.shipment import Shipment
-from indexer.engine.executor import ClusterOptions, Memo, SegmentQuery
+from indexer.engine.executor import Memo, SegmentQuery
 from indexer.engine.query import Selection
 from indexer.engine.scan import SpanScan
 from indexer.engine.selection import search
@@ -23,7 +22,7 @@ from indexer.segments.layout import VECTORS
 from models.errors import InvalidInput
 from models.interruption import interruptible
 from tests.contracts.test_executors import DIM, Case, collection, unit
-from tests.fake_cluster import FakeHandle, FakeTransport
+from tests.fake_cluster import FakeCluster, FakeHandle, FakeTransport
 
 # The segments for which a query has computed something.
 COMPUTED: list[str] = []
@@ -98,22 +97,6 @@ def transport(monkeypatch: pytest.MonkeyPatch) -> FakeTransport:
     monkeypatch.setattr(asking, "transport", fake)
     monkeypatch.setattr(asking, "time", fake)
     return fake
-
-
-class FakeCluster(RayExecutor):
-    """The executor over actors in this process."""
-
-    def __init__(self, *handles: FakeHandle, replicas: int = 2, queue: int = 64) -> None:
-        super().__init__(ClusterOptions(replicas=replicas, queue=queue))
-        for number, handle in enumerate(handles):
-            self._peers.add(Peer(f"actor-{number}", "here", handle, State.READY))
-
-    @property
-    def peers(self) -> Peers:
-        return self._peers
-
-    def _watched(self) -> Peers:
-        return self._peers
 
 
 def named(case: Case, total: int | None = None) -> list[str]:

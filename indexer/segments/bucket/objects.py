@@ -110,6 +110,11 @@ class Bucket:
             listed = self._obstore.list_with_delimiter(self._store, name)
         return [path.rpartition("/")[2] for path in listed["common_prefixes"]]
 
+    def require(self) -> None:
+        """Raise ``SegmentsUnavailable`` where nothing was ever written: it is not mounted, or another one."""
+        with self._failures_named():
+            self._obstore.head(self._store, _SIGN)
+
     def ages(self, name: str) -> dict[str, timedelta]:
         """The objects directly below, and how long ago each was written, by the clocks of both."""
         with self._failures_named():

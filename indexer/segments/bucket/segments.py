@@ -40,7 +40,8 @@ class BucketSegments:
 
     elsewhere = (
         "caches of other machines (SPANSEEK_SEGMENTS_CACHE), and fetches under way, may hold them until a server there "
-        "has looked at the catalog, five seconds at most, or starts again"
+        "has looked at the catalog, five seconds at most, or starts again; those of a cluster's nodes until its actors "
+        "have looked at the bucket, which they do every ten seconds while a server runs"
     )
 
     def __init__(self, bucket: Bucket, folder: Path, limit: int) -> None:
@@ -111,6 +112,13 @@ class BucketSegments:
         cached = (folder.name for folder in (self.root / collection_id).glob("*/"))
         return frozenset((*cached, *self._bucket.folders(f"collections/{collection_id}")))
 
+    def stored(self, collection_id: str) -> frozenset[str]:
+        """Its folders in the bucket."""
+        names = self._bucket.folders(f"collections/{collection_id}")
+        if not names:
+            self._bucket.require()
+        return frozenset(names)
+
     def remove(self, collection_id: str, name: str) -> None:
         """Remove it from the cache of this machine and from the bucket."""
         self._cache.remove(self.root / collection_id / name)
@@ -125,8 +133,9 @@ class BucketSegments:
             with self._cache.held(cached):
                 link_segments([name] if cached.exists() else [], cached.parent, self.root / target)
 
-    def refresh(self, named: Callable[[], frozenset[SegmentPlace]]) -> None:
+    def refresh(self, named: Callable[[], frozenset[SegmentPlace]] | None = None) -> None:
         """Remove from the cache what no collection names, and know no more of its damage."""
+        named = named or self._stored_places
         self._cache.sweep(named)
         self._cache.make_room(0)
         names = named() if self._unfetched else frozenset()
@@ -134,6 +143,11 @@ class BucketSegments:
             if SegmentPlace(key.folder.parent.name, key.folder.name) not in names:
                 forget_segment(key)
                 del self._unfetched[key]
+
+    def _stored_places(self) -> frozenset[SegmentPlace]:
+        """The segments in the bucket of all collections of which there is something in the cache."""
+        ids = {folder.name for folder in self.root.glob("*/")} | {key.folder.parent.name for key in self._unfetched}
+        return frozenset(SegmentPlace(id, name) for id in ids for name in self.stored(id))
 
     def _key(self, collection_id: str, info: SegmentInfo) -> SegmentKey:
         return SegmentKey(self.root / collection_id / info.name, info.manifest_sha256)

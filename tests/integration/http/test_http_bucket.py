@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from app.composition import make_executor
 from app.settings import Settings
+from indexer.engine.executor import Executor
 
 DOCUMENT = {"id": "new", "text": "Please cancel my subscription at once."}
 
@@ -43,3 +45,25 @@ def test_the_cache_lies_in_the_data_folder_unless_it_is_named(settings: Settings
     made = settings.model_copy(update={"segments_url": url})
     assert made.cache_folder == settings.data_dir / "segment-cache"
     assert made.model_copy(update={"segments_cache": Path("/nvme")}).cache_folder == Path("/nvme")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_cluster_answers_from_a_bucket_as_one_process(settings: Settings, start, tmp_path: Path) -> None:
+    """Actors read where the settings of the server say."""
+    mount, cache = tmp_path / "mount", tmp_path / "cache"
+    shutil.copytree(settings.data_dir / "collections", mount / "collections")
+    shared = settings.model_copy(update={"segments_url": f"file://{mount}", "segments_cache": cache})
+    clustered = shared.model_copy(update={"engine": "ray", "ray_address": "local", "ray_deadline_s": 100.0})
+    client, single = start(clustered, make_executor(clustered)), start(shared, Executor())
+    of_calls = {"text": "cancel", "filter": {"document": {"kind": "call"}}, "total": True}
+    for body in ({"text": "cancel my subscription"}, of_calls):
+        answers = [each.search(**body) | {"took_ms": 0} for each in (client, single)]
+        assert answers[0] == answers[1]
+    assert client.post("/collections/sample/documents", DOCUMENT).status_code == 200
+    assert client.search(text="cancel my subscription")["hits"] == single.search(text="cancel my subscription")["hits"]
+    assert "new" in {hit["document_id"] for hit in client.search(text=DOCUMENT["text"])["hits"]}
+    state = client.get("/admin/cluster").json()
+    assert state["executor"] == "ray"
+    assert {actor["state"] for actor in state["actors"]} == {"ready"}
+    assert state["unreachable_segments"] == 0

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from app.http.routes.cluster import Actor, ClusterState
-from indexer.engine.executor import Executor, Member
+from indexer.engine.executor import Executor
+from indexer.engine.member import Member
 from models.fields import converted
 from tests.integration.http.conftest import Client, read_answer
 

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,15 +11,25 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from app.http.auth import AnonymousAccess
 from app.settings import Settings
+from indexer.ann.candidates import CandidateExecutor
 from indexer.ann.materialized import MaterializedExecutor
 from indexer.catalog.schema import upgrade
 from indexer.engine.executor import Executor
+from indexer.engine.member import Member
 from tests.integration.http.conftest import build
 
 SEARCH = {"collection": "sample", "text": "cancel"}
 
 
-def test_live_and_ready(client) -> None:
+class Clustered(Executor):
+    """An executor with an actor."""
+
+    def members(self) -> Sequence[Member]:
+        return (Member("segments-a", "10.0.0.7", "ready"),)
+
+
+def test_live_and_ready(start, settings) -> None:
+    client = start(settings, CandidateExecutor())
     assert client.get("/health/live").json() == {"status": "live"}
     ready = client.get("/health/ready")
     assert ready.status_code == 200
@@ -157,7 +168,7 @@ def test_collections_are_named_to_those_who_may_search_them(settings, start, mak
 
 def test_the_dashboard_draws_metrics_that_exist(settings, start) -> None:
     """Every metric that a query names is exported, and every metric of ours that is exported is drawn."""
-    client = start(settings)
+    client = start(settings, Clustered())
     client.get("/health/live")
     text = client.get("/metrics").text
     families = {family.name: family for family in text_string_to_metric_families(text)}
