@@ -51,7 +51,7 @@ test-all: setup
 test-ray: setup
 	TEST_EXECUTOR=ray OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile tests/integration/http
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m '' tests/integration/test_cluster.py tests/integration/test_cluster_nodes.py \
-		tests/integration/test_cluster_buckets.py tests/contracts/test_executors.py tests/faults/test_cluster.py
+		tests/integration/test_cluster_buckets.py tests/contracts/test_executors.py tests/faults/test_cluster_faults.py
 
 # Every operation of the HTTP API with 200 requests that its description allows or does not; it takes minutes.
 conformance: setup

@@ -27,6 +27,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return connected(self, mode)
 
     monkeypatch.setattr(Database, "_connected", counting)
+    monkeypatch.setattr("indexer.freshness.FRESH_S", 600.0)  # a slow machine would look again
     return taken
 
 

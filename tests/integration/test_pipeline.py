@@ -9,6 +9,7 @@ import pytest
 
 import indexer.indexing.encode
 import indexer.indexing.pipeline
+import indexer.indexing.segment_maker
 from indexer.catalog.leases import lease
 from indexer.errors import CollectionBusy, RecipeMismatch
 from indexer.indexing.pipeline import IndexReport
@@ -234,13 +235,13 @@ def test_reading_goes_no_further_than_a_pool_ahead(small_pools: Workspace) -> No
 def test_documents_of_many_parts_are_tokenized_in_batches_of_few(tmp_path: Path, monkeypatch) -> None:
     """A batch's memory is that of its parts: a million of them would take 3 GB."""
     batches: list[int] = []
-    real = indexer.indexing.pipeline.split
+    real = indexer.indexing.segment_maker.split
 
     def split(encoder, batch, form):
         batches.append(len(batch))
         return real(encoder, batch, form)
 
-    monkeypatch.setattr(indexer.indexing.pipeline, "split", split)
+    monkeypatch.setattr(indexer.indexing.segment_maker, "split", split)
     with Workspace(tmp_path) as workspace:
         workspace.index(document(str(number), *[""] * 10_000) for number in range(5))
         workspace.index(document(f"few {number}", "") for number in range(5))
