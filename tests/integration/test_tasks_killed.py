@@ -20,9 +20,10 @@ from indexer.indexing.stats import collection_stats
 from indexer.indexing.verification import verify_collection
 from indexer.types import Recipe
 from models.encoders.registry import load_encoder
+from tests.faults.places import ROUNDS
 from tests.serving import running
 
-KILLS = 20
+KILLS = 20 if ROUNDS else 6
 DOCUMENTS = 20_000
 IMPORT = "/collections/c/documents/import"
 HEADERS = {"Content-Type": "application/x-ndjson"}
@@ -67,7 +68,7 @@ def wait(client: httpx.Client, id: str) -> dict[str, Any]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_twenty_kills_lose_nothing_and_repeat_nothing(settings: Settings) -> None:
+def test_kills_lose_nothing_and_repeat_nothing(settings: Settings) -> None:
     moments, ids, progress = random.Random(25), [], {}
     for _ in range(KILLS):
         with server(settings) as (process, client):

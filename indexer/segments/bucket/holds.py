@@ -18,7 +18,8 @@ from threading import Lock
 from typing import Final
 
 _RETRY_S: Final = 0.005
-_STRIPES: Final = 64
+# Files of turns at most: with few of them, segments that have nothing to do with each other would wait.
+_STRIPES: Final = 4096
 
 
 class Holds:
@@ -70,8 +71,8 @@ class Holds:
 
     @contextmanager
     def in_turn(self, name: str) -> Iterator[None]:
-        """Run the block while no other thread or process runs one for this name; a few names share a turn."""
-        turn = os.open(self._folder / f"turn-{_byte(name) % _STRIPES:02}", os.O_RDWR | os.O_CREAT, 0o644)
+        """Run the block while no other thread or process runs one for this name; hardly any two names share a turn."""
+        turn = os.open(self._folder / f"turn-{_byte(name) % _STRIPES:04}", os.O_RDWR | os.O_CREAT, 0o644)
         try:
             fcntl.flock(turn, fcntl.LOCK_EX)
             yield
