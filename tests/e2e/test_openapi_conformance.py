@@ -1,6 +1,7 @@
 """Requests that the OpenAPI document allows, and such that it does not: no 5xx, and every answer as documented."""
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from typing import Any
@@ -66,9 +67,8 @@ def test_every_operation_answers_as_documented(server: httpx.Client, part: int) 
         check_operation(operation, dict(server.headers))
 
 
-def check_operation(operation: Any, headers: dict[str, str]) -> None:
-    """Send valid and invalid requests to one operation, and check every answer."""
-    from schemathesis import GenerationMode
+def checks() -> list[Any]:
+    """What is true of every answer."""
     from schemathesis.checks import not_a_server_error
     from schemathesis.specs.openapi.checks import (
         content_type_conformance,
@@ -76,7 +76,13 @@ def check_operation(operation: Any, headers: dict[str, str]) -> None:
         status_code_conformance,
     )
 
-    checks = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
+    return [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
+
+
+def check_operation(operation: Any, headers: dict[str, str]) -> None:
+    """Send valid and invalid requests to one operation, and check every answer."""
+    from schemathesis import GenerationMode
+
     key = {"Authorization": headers["authorization"]}
     cases = st.one_of([operation.as_strategy(generation_mode=mode) for mode in GenerationMode])
 
@@ -86,9 +92,47 @@ def check_operation(operation: Any, headers: dict[str, str]) -> None:
         if exists and operation.label != "DELETE /collections/{collection}":
             name_the_collection(case)
         wait_no_longer(case)
-        case.call_and_validate(checks=checks, headers=key, timeout=_TIMEOUT_S)
+        case.call_and_validate(checks=checks(), headers=key, timeout=_TIMEOUT_S)
 
     answers()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_operations_on_what_others_made_answer_as_documented(server: httpx.Client) -> None:
+    """Walks of several requests: each may name the collection, document, phrase, key or task of an earlier answer."""
+    from schemathesis import GenerationMode
+    from schemathesis.openapi import from_url
+
+    key = {"Authorization": dict(server.headers)["authorization"]}
+    own = {each["id"] for each in server.get("/admin/keys").json()["keys"]}
+    followed = Counter[str]()
+    schema = from_url(f"{str(server.base_url).rstrip('/')}/openapi.json")
+    schema.config.generation.update(modes=[GenerationMode.POSITIVE])  # what is refused makes nothing to go on with
+    machine: Any = schema.as_state_machine()
+
+    class Walk(machine):  # type: ignore[misc]
+        def before_call(self, case: Any) -> None:
+            wait_no_longer(case)
+            if (case.path_parameters or {}).get("id") in own:
+                case.path_parameters["id"] = "another"
+
+        def get_call_kwargs(self, case: Any) -> dict[str, Any]:
+            return {"headers": key, "timeout": _TIMEOUT_S}
+
+        def validate_response(self, response: Any, case: Any, *others: Any, **named: Any) -> None:
+            followed[case.operation.label] += response.status_code < 300
+            case.validate_response(response, checks=checks())
+
+    Walk.run(
+        settings=settings(
+            max_examples=EXAMPLES,
+            stateful_step_count=8,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
+    )
+    assert len(+followed) > 15, followed
 
 
 def name_the_collection(case: Any) -> None:
