@@ -62,7 +62,7 @@ def test_a_document_is_read_as_it_was_written(workspace, unit, ends) -> None:
     assert [part.metadata for part in stored.parts] == [{"speaker": "customer"}, {}]
 
 
-@settings(max_examples=examples(25))
+@settings(max_examples=examples(12))
 @given(st.lists(st.tuples(strategies.texts, st.sampled_from([1, 700])), min_size=1, max_size=4), st.data())
 def test_an_excerpt_is_a_slice_of_the_whole_and_has_the_parts_that_it_touches(drawn, data) -> None:
     parts = tuple(Part(text * times, {"part": row}) for row, (text, times) in enumerate(drawn))

@@ -24,7 +24,7 @@ from tests.faults.places import ROUNDS
 from tests.serving import running
 
 KILLS = 20 if ROUNDS else 6
-DOCUMENTS = 20_000
+DOCUMENTS = 20_000 if ROUNDS else 8_000
 IMPORT = "/collections/c/documents/import"
 HEADERS = {"Content-Type": "application/x-ndjson"}
 

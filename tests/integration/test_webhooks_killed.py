@@ -12,10 +12,11 @@ from app.settings import Settings
 from indexer.catalog.collections import Catalog
 from indexer.types import Recipe
 from models.encoders.registry import load_encoder
+from tests.faults.places import ROUNDS
 from tests.receivers import Received, Receiver, receiving
 from tests.serving import running
 
-KILLS = 5
+KILLS = 5 if ROUNDS else 3
 PHRASE = "cancel my subscription"
 
 
