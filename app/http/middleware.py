@@ -20,7 +20,7 @@ from app.http.request_ids import request_id_of
 from app.search.errors import DeadlineExceeded
 from indexer.disk import full_disk_named
 from indexer.errors import ResourcesExhausted, SegmentsUnreachable, StorageFailed, StorageFull
-from indexer.segments.mapping import require_nothing_lost
+from indexer.segments.mapping import cut_while_read, require_nothing_lost
 from models.mapping import lost_pages
 
 # Nobody receives it: it is counted in the metrics, under the status that nginx uses.
@@ -83,6 +83,9 @@ class ServerErrorMiddleware:
         except Exception:
             if scope["type"] != "http" or begun:
                 raise
+            if lost_pages() != lost:
+                await problem_response(cut_while_read())(scope, receive, send)
+                return
             id = request_id_of(scope)
             _log.exception("unforeseen error in %s %s, request %s", *labels(scope), id, extra={"request_id": id})
             await problem_response(internal_error())(scope, receive, send)

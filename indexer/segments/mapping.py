@@ -27,10 +27,15 @@ def mapped(path: Path, dtype: DTypeLike, shape: tuple[int, ...]) -> np.ndarray:
     return content.view(dtype).reshape(shape)
 
 
+def cut_while_read() -> SegmentsUnreachable:
+    """The error of what may have been read from pages that are gone."""
+    return SegmentsUnreachable(
+        "A file of a segment was cut while it was read.",
+        hint="Send the request again: what is damaged is left out then. Run `spanseek verify` to see all damage.",
+    )
+
+
 def require_nothing_lost(since: int) -> None:
     """Raise ``SegmentsUnreachable`` if ``lost_pages`` is no longer this: zeros may have been read since."""
     if lost_pages() != since:
-        raise SegmentsUnreachable(
-            "A file of a segment was cut while it was read.",
-            hint="Send the request again: what is damaged is left out then. Run `spanseek verify` to see all damage.",
-        )
+        raise cut_while_read()
