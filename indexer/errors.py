@@ -278,7 +278,7 @@ class ExecutorUnavailable(SpanseekError):
 
 
 class SegmentsUnreachable(ExecutorUnavailable):
-    """No node of the cluster that answers holds a segment."""
+    """No node of the cluster that answers holds a segment; or a file was cut while it was read."""
 
     code = "segments_unreachable"
 

@@ -19,7 +19,9 @@ from app.http.proxies import path_of
 from app.http.request_ids import request_id_of
 from app.search.errors import DeadlineExceeded
 from indexer.disk import full_disk_named
-from indexer.errors import ResourcesExhausted, StorageFailed, StorageFull
+from indexer.errors import ResourcesExhausted, SegmentsUnreachable, StorageFailed, StorageFull
+from indexer.segments.mapping import cut_while_read, require_nothing_lost
+from models.mapping import lost_pages
 
 # Nobody receives it: it is counted in the metrics, under the status that nginx uses.
 _CLIENT_CLOSED = 499
@@ -51,7 +53,8 @@ class BodyLimitMiddleware:
 class ServerErrorMiddleware:
     """Answers shortages of room (507) and of descriptors, and failures of the disk (503); logs others, and answers 500.
 
-    Details of that are in the log only.
+    Details of that are in the log only. Nothing is answered that was read from pages that a cut file has no more: 503
+    instead, and an answer that has begun breaks off.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -59,10 +62,11 @@ class ServerErrorMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on and catch what it raises before the answer has begun."""
-        begun = False
+        begun, lost = False, lost_pages()
 
         async def send_and_note(message: Message) -> None:
             nonlocal begun
+            require_nothing_lost(lost)
             begun = True
             await send(message)
 
@@ -71,7 +75,7 @@ class ServerErrorMiddleware:
                 await self.app(scope, receive, send_and_note)
         except ClientDisconnect:
             await Response(status_code=_CLIENT_CLOSED)(scope, receive, send)
-        except (StorageFull, StorageFailed, ResourcesExhausted) as error:
+        except (StorageFull, StorageFailed, ResourcesExhausted, SegmentsUnreachable) as error:
             if begun:
                 raise
             _log.error("%s", error)
@@ -79,6 +83,9 @@ class ServerErrorMiddleware:
         except Exception:
             if scope["type"] != "http" or begun:
                 raise
+            if lost_pages() != lost:
+                await problem_response(cut_while_read())(scope, receive, send)
+                return
             id = request_id_of(scope)
             _log.exception("unforeseen error in %s %s, request %s", *labels(scope), id, extra={"request_id": id})
             await problem_response(internal_error())(scope, receive, send)

@@ -42,8 +42,8 @@ class PastSnapshots:
         """The snapshot of a generation of a collection, if it is still kept, and no damage of it has become known."""
         with self._lock:
             self._release()
-            kept = (each.snapshot for each in self._past if not each.snapshot.has_quarantined())
-            return next((each for each in kept if _identity(each) == (collection_id, generation)), None)
+            kept = (each.snapshot for each in self._past if _identity(each.snapshot) == (collection_id, generation))
+            return next((each for each in kept if not (each.has_lost_pages or each.has_quarantined())), None)
 
     def release(self) -> None:
         """Release the snapshots whose time is over."""
