@@ -7,6 +7,7 @@ from importlib.metadata import version
 from typing import Any, Final
 
 import ray
+from ray._private import worker
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from indexer.cluster.executor import LOCAL
@@ -16,6 +17,8 @@ from indexer.errors import ExecutorUnavailable
 
 # Of a cluster of this process alone; nothing large passes its object store.
 _OBJECT_STORE_BYTES: Final = 2**27
+# Ray says on standard output what becomes of nodes, without an option for that; the answer of a command stands there.
+_SAID: Final = worker.print_to_stdstream
 # Views that an actor holds: about 16 mappings each, of 65,530 that Linux allows a process.
 _VIEWS: Final = 2_000
 
@@ -39,6 +42,7 @@ def connect(options: ClusterOptions) -> bool:
         return False
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    worker.print_to_stdstream = _said_on_stderr
     alone: dict[str, Any] = {"object_store_memory": _OBJECT_STORE_BYTES, "include_dashboard": False}
     try:
         ray.init(
@@ -54,6 +58,10 @@ def connect(options: ClusterOptions) -> bool:
             hint="Start one with `ray start --head`, or set SPANSEEK_RAY_ADDRESS; local starts one in this process.",
         ) from error
     return True
+
+
+def _said_on_stderr(data: dict[str, Any], ignore_prefix: bool) -> None:
+    _SAID(data | {"is_err": True}, ignore_prefix)
 
 
 def places(options: ClusterOptions) -> list[Place]:

@@ -1,4 +1,4 @@
-"""``spanseek index --engine ray`` on a cluster of this machine: actors are killed, then the command itself."""
+"""``spanseek index --engine ray`` on clusters of this machine: actors are killed, nodes, and the command itself."""
 
 import json
 import os
@@ -35,13 +35,13 @@ def documents(count: int) -> list[Document]:
 MANY = documents(1_500)
 
 
-def start(folder: Path, source: Path) -> subprocess.Popen[str]:
+def start(folder: Path, source: Path, address: str = "local") -> subprocess.Popen[str]:
     own = {
         "SPANSEEK_DATA_DIR": str(folder),
         "SPANSEEK_ENCODER": "hashing",
         "SPANSEEK_SEGMENT_UNITS": "500",
         "SPANSEEK_GRACE_S": "0",
-        "SPANSEEK_RAY_ADDRESS": "local",
+        "SPANSEEK_RAY_ADDRESS": address,
         "SPANSEEK_RAY_ENCODERS": "2",
     }
     others = {name: value for name, value in os.environ.items() if not name.startswith("SPANSEEK_")}
@@ -105,6 +105,47 @@ def test_whatever_is_killed_every_document_is_there_once(tmp_path: Path) -> None
             assert replace(answers[0], took_ms=0.0, generation=0, cursor=None) == replace(
                 answers[1], took_ms=0.0, generation=0, cursor=None
             )
+
+
+def test_nodes_that_are_lost_take_no_document_with_them(tmp_path: Path) -> None:
+    """Two of three nodes are killed amid a job, and one joins that was not there."""
+    from ray.cluster_utils import Cluster
+
+    store = 80 * 2**20
+    folder, source = tmp_path / "clustered", tmp_path / "source.ndjson"
+    folder.mkdir()
+    source.write_text("".join(json.dumps({"id": one.id, "text": one.text}) + "\n" for one in MANY))
+    with Workspace(folder):  # makes the catalog
+        pass
+    cluster = Cluster(
+        initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False, "object_store_memory": store}
+    )
+    try:
+        nodes = [cluster.add_node(num_cpus=1, object_store_memory=store) for _ in range(3)]
+        with closing(Catalog(Settings(_env_file=None, data_dir=folder).catalog_url)) as catalog:
+
+            def published() -> int:
+                return sum(collection.documents for collection in catalog.collections())
+
+            process = start(folder, source, cluster.address)
+            for node in nodes[:2]:
+                before = published()
+                wait_until(process, lambda before=before: published() > before)  # type: ignore[misc]
+                cluster.remove_node(node, allow_graceful=False)
+            cluster.add_node(num_cpus=1, object_store_memory=store)
+            out, err = process.communicate(timeout=PATIENCE)
+            assert (process.returncode, out[:1]) == (0, "{"), (out, err)
+            assert json.loads(out)["documents"] == published() == len(MANY)
+        with Workspace(folder, words=True) as workspace:
+            assert workspace.folders() == workspace.live()
+            view_ids = [
+                view.segment.document_id(row)
+                for view in workspace.store.snapshot("c").views
+                for row in view.live_documents.nonzero()[0].tolist()
+            ]
+        assert sorted(view_ids) == [one.id for one in MANY]
+    finally:
+        cluster.shutdown()
 
 
 def encoders_left(cluster: list[psutil.Process]) -> list[psutil.Process]:
