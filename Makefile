@@ -45,7 +45,7 @@ typescript: setup generators
 # Everything, research and the long tests included: what continuous integration runs.
 test-all: setup
 	-$(MAKE) generators  # without them their tests are skipped
-	HYPOTHESIS_PROFILE=thorough OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist worksteal -m ''
+	HYPOTHESIS_PROFILE=thorough OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m ''
 
 # All routes by the actors of a Ray cluster on this machine, then what such a cluster promises; ten minutes and more.
 test-ray: setup

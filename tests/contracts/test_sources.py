@@ -6,7 +6,7 @@ import io
 import json
 import os
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -80,6 +80,14 @@ def written(folder: Path, name: str, data: bytes) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
     return path
+
+
+@pytest.fixture(autouse=True)
+def _limit_of_cells() -> Iterator[None]:
+    """The limit of the module ``csv`` is one for the process, and readers of other tests know nothing of it."""
+    before = csv.field_size_limit()
+    yield
+    csv.field_size_limit(before)
 
 
 @pytest.fixture(params=["", ".gz"])

@@ -111,12 +111,19 @@ def test_progress_is_that_of_the_task(desktop):
     desktop.route("**/tasks/t?*", lambda route: waiting.append(route))
     desktop.get_by_label("Files").set_input_files([file("four.ndjson", "{}\n" * 4)])
     desktop.get_by_text("four.ndjson: waiting for its turn").wait_for()
-    waiting.pop().fulfill(json=task | at[0])
+    awaited(desktop, waiting).fulfill(json=task | at[0])
     desktop.get_by_text("four.ndjson: indexing, 3 indexed, 0 unchanged, 0 failed").wait_for()
     assert desktop.get_by_role("progressbar", name="Progress of four.ndjson").evaluate("bar => bar.value") == 0.75
-    waiting.pop().fulfill(json=task | at[1])
+    awaited(desktop, waiting).fulfill(json=task | at[1])
     desktop.get_by_text("four.ndjson: 4 indexed, 0 unchanged, 0 failed").first.wait_for()
     assert desktop.get_by_role("progressbar", name="Progress of four.ndjson").count() == 0
+
+
+def awaited(page, routes):
+    """The route of a request that is under way, or about to be."""
+    while not routes:
+        page.evaluate("0")  # lets events come
+    return routes.pop()
 
 
 def test_a_refused_file_is_said_to_be_and_the_others_are_added(desktop):

@@ -44,7 +44,7 @@ def test_whatever_could_not_be_written(
 def test_503_where_no_file_can_be_opened(
     settings: Settings, start, problem, monkeypatch: pytest.MonkeyPatch, number: str
 ) -> None:
-    def exhausted(path: Path) -> None:
+    def exhausted(path: Path, **named: bool) -> None:
         raise OSError(getattr(errno, number), "too many", str(path))
 
     client = start(settings)
