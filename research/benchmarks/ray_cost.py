@@ -20,6 +20,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from app.cli.console import print_json
+from app.main import set_passive_wait_policy
 from indexer.cluster.executor import RayExecutor
 from indexer.engine.executor import ClusterOptions
 from indexer.engine.query import Selection
@@ -148,6 +149,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=200)
     parser.add_argument("--times", type=Path, help="a file for the times of one actor, which tail_latency reads")
     arguments = parser.parse_args()
+    set_passive_wait_policy()  # as servers do
     with TemporaryDirectory(prefix="spanseek-") as folder:
         documents = arguments.units // _SEGMENTS // _OF_DOCUMENT
         views = [_written(Path(folder) / f"s{number}", documents, number) for number in range(_SEGMENTS)]
