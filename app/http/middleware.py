@@ -62,6 +62,10 @@ class ServerErrorMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on and catch what it raises before the answer has begun."""
+        if scope["type"] != "http":  # it lasts as long as the server, and answers nothing
+            with full_disk_named():
+                await self.app(scope, receive, send)
+            return
         begun, lost = False, lost_pages()
 
         async def send_and_note(message: Message) -> None:
@@ -81,7 +85,7 @@ class ServerErrorMiddleware:
             _log.error("%s", error)
             await problem_response(error)(scope, receive, send)
         except Exception:
-            if scope["type"] != "http" or begun:
+            if begun:
                 raise
             if lost_pages() != lost:
                 await problem_response(cut_while_read())(scope, receive, send)

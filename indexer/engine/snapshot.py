@@ -196,7 +196,8 @@ class Snapshot:
     @property
     def has_lost_pages(self) -> bool:
         """True if pages of a mapped file were lost since its segments were opened: they may be theirs."""
-        return any(segment.lost_pages != lost_pages() for segment in self._segments.values())
+        lost = lost_pages()
+        return any(segment.lost_pages != lost for segment in self._segments.values())
 
     def is_outdated(self) -> bool:
         """True if one of its segments is damaged, or one that it lacks may be whole again, since it was opened."""
