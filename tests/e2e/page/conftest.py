@@ -6,11 +6,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect, sync_playwright
 
 from app.settings import Settings
 from indexer.catalog.schema import upgrade
 from tests.serving import running
 
+expect.set_options(timeout=60_000)
 SAMPLES = Path(__file__).parents[3] / "samples" / "documents"
 
 
@@ -40,11 +42,10 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[object]:
     """A headless Chromium; without one, tests are skipped."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if chromium is None:
         pytest.skip("no Chromium on this machine: apt-get install chromium")
-    with playwright.sync_playwright() as started:
+    with sync_playwright() as started:
         launched = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         yield launched
         launched.close()

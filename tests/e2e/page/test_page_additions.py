@@ -1,6 +1,7 @@
 """Uploads that are guessed, undone and named, and the views of texts, in a real browser."""
 
 import pytest
+from playwright.sync_api import expect
 
 pytestmark = pytest.mark.slow
 ROWS = """call,turn,said_at,line
@@ -19,9 +20,9 @@ def test_columns_are_guessed_and_the_collection_is_named_after_the_file(desktop)
     desktop.goto("/?view=data&c=sample")
     chosen(desktop, "Contact Centre (M\u00e4rz).csv", ROWS)
     form = desktop.get_by_role("form")
-    assert form.get_by_label("Texts are in").input_value() == "line"
-    assert form.get_by_label("Ids are in").input_value() == "call"
-    assert form.get_by_label("A row is").input_value() == "turn"
+    expect(form.get_by_label("Texts are in")).to_have_value("line")
+    expect(form.get_by_label("Ids are in")).to_have_value("call")
+    expect(form.get_by_label("A row is")).to_have_value("turn")
     shown = form.locator("tbody tr td:nth-child(2)").all_inner_texts()
     assert shown == ["Hello there.\nCancel it.", "My lamp broke."] or shown == [
         "Hello there. Cancel it.",
@@ -56,8 +57,8 @@ def test_two_texts_are_compared(desktop):
     desktop.get_by_label("Second text").fill("stop it")
     desktop.get_by_role("main").get_by_role("button", name="Compare").click()
     desktop.get_by_text("The second text is the more general one.").wait_for()
-    assert desktop.locator("tbody td:last-child").all_inner_texts() == ["0.71", "It has no words."]
-    assert desktop.locator("main li").all_inner_texts() == ["cancel, revoke", "stop"]
+    expect(desktop.locator("tbody td:last-child")).to_have_text(["0.71", "It has no words."], use_inner_text=True)
+    expect(desktop.locator("main li")).to_have_text(["cancel, revoke", "stop"], use_inner_text=True)
 
 
 def test_what_comes_back_of_vectors_is_shown_with_its_uncertain_pieces(desktop):
@@ -70,7 +71,7 @@ def test_what_comes_back_of_vectors_is_shown_with_its_uncertain_pieces(desktop):
     desktop.get_by_label("Your text").fill("Stop it.")
     desktop.get_by_role("button", name="Make vectors and restore").click()
     desktop.get_by_text("Word for word what you wrote.").wait_for()
-    assert desktop.locator("u").all_inner_texts() == [" it."]
+    expect(desktop.locator("u")).to_have_text([" it."], use_inner_text=True)
 
 
 def test_a_request_of_the_reference_is_sent(desktop):
@@ -78,7 +79,7 @@ def test_a_request_of_the_reference_is_sent(desktop):
     route = desktop.locator("details.panel").filter(has=desktop.get_by_text("GET /collections", exact=True))
     route.get_by_text("GET /collections", exact=True).click()
     route.get_by_text("Try it").click()
-    assert "curl -X GET" in route.locator("code.curl").inner_text()
+    expect(route.locator("code.curl")).to_contain_text("curl -X GET", use_inner_text=True)
     route.get_by_role("button", name="Send").click()
     route.locator("pre").filter(has_text='"name": "sample"').wait_for()
 

@@ -5,6 +5,7 @@ import io
 
 import pytest
 from openpyxl import Workbook
+from playwright.sync_api import expect
 
 from indexer.sources.formats import READERS
 from tests.e2e.page.checks import no_sideways_scrolling, serious
@@ -48,7 +49,7 @@ def test_files_are_uploaded_with_errors_by_line(page):
     page.get_by_text("notes.csv: 2 indexed, 0 unchanged, 1 failed").first.wait_for()
     for of, lines in (("notes.csv", ["3"]), ("calls.ndjson", ["2", "3"])):
         cells = page.get_by_role("region", name=f"Errors of {of}").locator("tbody tr td:first-child")
-        assert cells.all_inner_texts() == lines
+        expect(cells).to_have_text(lines, use_inner_text=True)
     page.get_by_role("link", name=name).wait_for()
     row = page.get_by_role("row").filter(has=page.get_by_role("link", name=name))
     row.get_by_role("cell", name="5", exact=True).wait_for()  # documents
@@ -63,8 +64,10 @@ def test_a_spreadsheets_table_has_columns_to_choose(page):
     rows = "Stadt;Bemerkung\nK\u00f6ln;Sch\u00f6ne Gr\u00fc\u00dfe \u2013 bis bald\nZ\u00fcrich;Das Paket kam nie an\n"
     page.get_by_label("Files").set_input_files([file("sheet.csv", rows.encode("cp1252"))])
     form = page.get_by_role("form", name="sheet.csv")
-    assert form.get_by_label("Texts are in").input_value() == "Bemerkung"  # the longest cells
-    assert form.get_by_label("Ids are in").locator("option:checked").inner_text() == "None: number the rows"
+    expect(form.get_by_label("Texts are in")).to_have_value("Bemerkung")  # the longest cells
+    expect(form.get_by_label("Ids are in").locator("option:checked")).to_have_text(
+        "None: number the rows", use_inner_text=True
+    )
     form.get_by_role("button", name="Add this table").click()
     page.get_by_text("sheet.csv: 2 indexed, 0 unchanged, 0 failed").first.wait_for()
     document = page.request.get(f"/collections/{name}/documents/sheet.csv:1").json()
@@ -172,7 +175,7 @@ def test_the_reference_lists_the_routes(page):
     page.goto("/docs")
     page.get_by_text("POST /search", exact=True).wait_for()
     page.locator("main .prose code").first.wait_for()
-    assert "[object" not in page.locator("main").inner_text()
+    expect(page.locator("main")).not_to_contain_text("[object", use_inner_text=True)
     assert serious(page) == []
     assert no_sideways_scrolling(page)
 

@@ -1,9 +1,9 @@
 """The view of a whole document, in a real browser."""
 
-import json
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.e2e.page.checks import serious
 
@@ -67,7 +67,7 @@ def test_overlapping_hits_have_one_order(desktop, spans):
         desktop.keyboard.press("j")
     assert said == [text[start:end] for start, end in sorted(spans)]
     assert "".join(desktop.locator(".pane .block").all_inner_texts()) == text
-    assert desktop.locator(".pane .strip i").count() == 4
+    expect(desktop.locator(".pane .strip i")).to_have_count(4)
 
 
 def test_where_nothing_judges_hits_the_opened_one_alone_is_marked(desktop):
@@ -75,17 +75,18 @@ def test_where_nothing_judges_hits_the_opened_one_alone_is_marked(desktop):
     show(desktop, "hi, stop it, ok", [(4, 8), (0, 2), (13, 15)], threshold="")
     pane = desktop.locator(".pane")
     pane.get_by_text("1 of 1 mark", exact=True).wait_for()
-    assert pane.locator("mark").all_inner_texts() == ["stop"]
+    expect(pane.locator("mark")).to_have_text(["stop"], use_inner_text=True)
     pane.get_by_role("button", name="2 weaker").click()
     pane.get_by_text("2 of 3 marks", exact=True).wait_for()
-    assert pane.locator("mark").all_inner_texts() == ["hi", "stop", "ok"]
+    expect(pane.locator("mark")).to_have_text(["hi", "stop", "ok"], use_inner_text=True)
 
 
 def test_other_documents_do_not_take_the_places_of_a_documents_hits(desktop):
-    requests = []
-    desktop.on("request", lambda sent: sent.url.endswith("/search") and requests.append(json.loads(sent.post_data)))
-    show(desktop, "stop it", [(0, 4)])
-    assert requests[-1]["filter"] == {"expression": 'document.id = "d"'}
+    with desktop.expect_request(
+        lambda sent: "filter" in (sent.post_data or "") and sent.url.endswith("/search")
+    ) as asked:
+        show(desktop, "stop it", [(0, 4)])
+    assert asked.value.post_data_json["filter"] == {"expression": 'document.id = "d"'}
 
 
 def test_restored_hits_say_so(desktop):
@@ -119,7 +120,7 @@ def test_turns_are_told_apart_and_the_address_names_the_document(page):
     page.wait_for_url(lambda url: "d=" not in url)
     page.goto(shared)
     page.locator(".pane mark.current").first.wait_for()
-    assert page.locator(".pane mark.current").first.inner_text() == said
+    expect(page.locator(".pane mark.current").first).to_have_text(said, use_inner_text=True)
     assert serious(page) == []
 
 
@@ -132,7 +133,7 @@ def test_why_is_asked_beside_an_open_document_which_stays_in_the_address(desktop
     desktop.locator("dialog .unit").first.wait_for()
     desktop.keyboard.press("Escape")
     desktop.get_by_role("dialog").wait_for(state="hidden")
-    assert desktop.locator(".pane").is_visible()
+    expect(desktop.locator(".pane")).to_be_visible()
     assert "d=" in desktop.url
 
 
@@ -171,7 +172,7 @@ def test_a_restored_document_has_its_hits_marked_where_their_texts_stand(desktop
     desktop.goto("/?c=sample&q=stop")
     desktop.locator(".card .said").first.click()
     desktop.get_by_text("restored from vectors").wait_for()
-    assert desktop.locator(".pane mark").all_inner_texts() == ["stop"]
+    expect(desktop.locator(".pane mark")).to_have_text(["stop"], use_inner_text=True)
 
 
 def test_few_texts_are_restored_for_a_list(desktop):
@@ -241,11 +242,11 @@ def test_a_long_document_is_opened_by_what_stands_around_its_hit(desktop):
     mark = desktop.locator(".pane mark.current")
     mark.wait_for()
     before = mark.bounding_box()["y"]
-    assert mark.inner_text() == "Line 003000"
+    expect(mark).to_have_text("Line 003000", use_inner_text=True)
     assert len(desktop.locator(".pane .document").evaluate("one => one.textContent")) == 16_000
     held[0].fulfill(json={"id": "d", "text": text})
     desktop.get_by_text("2 of 2 marks", exact=True).wait_for()
-    assert mark.inner_text() == "Line 003000"
+    expect(mark).to_have_text("Line 003000", use_inner_text=True)
     assert abs(mark.bounding_box()["y"] - before) < 2
     desktop.locator(".pane .stretch:empty").last.wait_for(state="detached")
     assert desktop.locator(".pane .document").evaluate("one => one.textContent") == text

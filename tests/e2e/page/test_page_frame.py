@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from playwright.sync_api import expect
 
 import app
 from app.requests import Mode
@@ -66,7 +67,7 @@ def test_a_link_to_a_missing_collection_shows_no_other_ones_hits(page):
     page.goto("/?c=nosuch&q=refund")
     alert = page.get_by_role("alert")
     alert.get_by_text("There is no collection nosuch here").wait_for()
-    assert page.locator("mark").count() == 0
+    expect(page.locator("mark")).to_have_count(0)
     assert "c=nosuch" in page.url
     assert serious(page) == []
     alert.get_by_role("link", name="sample", exact=True).click()
@@ -248,10 +249,10 @@ def test_a_key_for_searches_sees_no_words_of_scopes_and_is_forgotten_on_signing_
         page.get_by_role("heading", name="Matches of saved phrases in mine").wait_for()
         assert page.get_by_role("button", name="Delete").count() == 0
         page.get_by_role("navigation").get_by_role("link", name="Thresholds").wait_for(state="hidden")
-        assert "scope" not in page.locator("body").inner_text()
+        expect(page.locator("body")).not_to_contain_text("scope", use_inner_text=True)
         go(page, "Search")
         page.get_by_label("Phrase", exact=True).wait_for()
-        assert page.get_by_role("dialog").count() == 0
+        expect(page.get_by_role("dialog")).to_have_count(0)
         page.reload()
         page.get_by_label("Phrase", exact=True).wait_for()
         page.get_by_role("button", name="Sign out").click()

@@ -1,5 +1,7 @@
 """Walks by the keyboard alone, in a real browser."""
 
+from playwright.sync_api import expect
+
 from tests.e2e.page.checks import choose_file, tab_to
 
 
@@ -112,7 +114,7 @@ def test_a_table_is_added_and_a_snapshot_is_made_restored_and_deleted(desktop):
     page.keyboard.type("keyed")
     choose_file(page, {"name": "t.csv", "mimeType": "text/csv", "buffer": b"note,city\nA note.,Rome\n"})
     page.get_by_role("form", name="t.csv").wait_for()
-    assert page.get_by_label("Into").input_value() == "keyed"
+    expect(page.get_by_label("Into")).to_have_value("keyed")
     tab_to(page, "Texts are in")
     page.keyboard.press("Home")
     tab_to(page, "Add this table")

@@ -3,7 +3,7 @@
 import json
 import re
 
-import pytest
+from playwright.sync_api import expect
 
 from tests.e2e.page.checks import no_sideways_scrolling, serious, tab_to
 
@@ -25,7 +25,7 @@ def test_a_search_shows_hits_that_the_threshold_filters(page):
 def test_the_address_alone_repeats_a_search(page):
     page.goto("/?c=sample&q=refund&mode=lexical&t=0.5")
     page.locator(".card").first.wait_for()
-    assert page.get_by_label("How to search").input_value() == "lexical"
+    expect(page.get_by_label("How to search")).to_have_value("lexical")
     assert page.locator("input[type=range]").input_value() == "0.5"
     assert serious(page) == []
 
@@ -59,7 +59,7 @@ def test_a_document_with_markup_stays_text(page):
     page.keyboard.press("Enter")
     page.locator(".pane .text").get_by_text("onerror").wait_for()
     assert page.evaluate("window.bad") is None
-    assert page.locator("main img, main script").count() == 0
+    expect(page.locator("main img, main script")).to_have_count(0)
 
 
 def test_the_best_hits_are_there_before_all_hits(desktop):
@@ -78,7 +78,7 @@ def test_the_best_hits_are_there_before_all_hits(desktop):
     desktop.goto("/?c=sample&q=refund")
     desktop.locator(".card mark").first.wait_for()
     desktop.get_by_text("The best hits. The others follow.").wait_for()
-    assert desktop.locator(".count").inner_text() == "Counting"
+    expect(desktop.locator(".count")).to_have_text("Counting", use_inner_text=True)
     desktop.keyboard.press("j")
     desktop.keyboard.press("j")
     focused = desktop.evaluate("document.activeElement.getAttribute('aria-label')")
@@ -112,7 +112,7 @@ def test_metadata_filters_have_exact_counts(page):
     counts = page.request.get("/collections/sample/metadata?limit=5").json()
     (field,) = [one for one in counts["fields"] if (one["level"], one["name"]) == ("document", "kind")]
     labels = [f"{one['value']}\n{one['documents']:,}" for one in field["values"]]
-    assert group.get_by_role("button").all_inner_texts() == labels
+    expect(group.get_by_role("button")).to_have_text(labels, use_inner_text=True)
     chip.focus()
     page.keyboard.press("Enter")
     page.get_by_text(f"Filtered by kind {field['values'][0]['value']}").wait_for()
@@ -135,16 +135,16 @@ def test_a_condition_filters_and_what_is_wrong_with_it_stands_below_it(desktop):
     condition.fill('kidn = "ticket"')
     condition.press("Enter")
     desktop.locator("#filter-wrong").get_by_text("Did you mean `kind`?").wait_for()
-    assert condition.get_attribute("aria-invalid") == "true"
+    expect(condition).to_have_attribute("aria-invalid", "true")
     condition.fill('kind = "ticket"')
     condition.press("Enter")
     desktop.get_by_text('Filtered by kind = "ticket"').wait_for()
     desktop.locator(".card .who[title*='kind: ticket']").first.wait_for()
-    assert condition.get_attribute("aria-invalid") == "false"
+    expect(condition).to_have_attribute("aria-invalid", "false")
     assert serious(desktop) == []
     desktop.get_by_role("button", name="Clear filters").click()
     desktop.get_by_text("Filter by metadata").wait_for()
-    assert condition.input_value() == ""
+    expect(condition).to_have_value("")
 
 
 def test_without_the_right_to_counts_the_page_counts_its_hits_and_says_nothing_of_rights(desktop):
@@ -152,7 +152,7 @@ def test_without_the_right_to_counts_the_page_counts_its_hits_and_says_nothing_o
     desktop.route("**/preview", lambda route: route.fulfill(status=403, json=refusal))
     desktop.goto("/?c=sample&q=refund")
     desktop.get_by_text("hits at any score").first.wait_for()
-    assert desktop.get_by_text("scope").count() == 0
+    expect(desktop.get_by_text("scope")).to_have_count(0)
     desktop.goto("/?c=sample&q=refund&many=1")
     desktop.get_by_role("alert").get_by_text("It needs the scope admin.").wait_for()
 
@@ -209,7 +209,7 @@ def test_pairs_say_why_a_document_is_a_hit(desktop, address):
 def test_two_modes_stand_side_by_side(page):
     page.goto("/?c=sample&q=refund&vs=lexical")
     page.locator(".card").first.wait_for()
-    assert page.locator(".hits").count() == 2
+    expect(page.locator(".hits")).to_have_count(2)
     assert no_sideways_scrolling(page)
 
 
@@ -319,7 +319,7 @@ def test_the_threshold_of_the_collection_is_where_the_slider_starts(desktop, add
         desktop.goto("/?c=sample&q=refund")
         desktop.get_by_text("at the collection's threshold").wait_for()
         slider = desktop.locator("input[type=range]")
-        assert slider.input_value() == "0.9"
+        expect(slider).to_have_value("0.9")
         slider.evaluate("e => { e.value = '0'; e.dispatchEvent(new Event('input')); }")
         desktop.get_by_text("1,000 shown").wait_for()
         desktop.wait_for_url("**t=0")
@@ -338,7 +338,7 @@ def test_two_modes_have_thresholds_of_their_own(desktop):
     spans.locator("input[type=range]").evaluate("e => { e.value = '1'; e.dispatchEvent(new Event('input')); }")
     spans.get_by_text("from 1.00 on").wait_for()
     desktop.wait_for_url("**t=1&t2=0.2**")
-    assert words.locator(".card").count() == shown
+    expect(words.locator(".card")).to_have_count(shown)
 
 
 def test_the_words_of_a_sentence_are_marked(desktop):
@@ -404,7 +404,7 @@ def test_without_collections_every_view_says_what_to_do(page):
     for view in ("", "?view=thresholds", "?view=data"):
         page.goto(f"/{view}")
         page.get_by_role("button", name="Load the sample").wait_for()
-        assert page.get_by_label("Name of the new collection").is_visible()
+        expect(page.get_by_label("Name of the new collection")).to_be_visible()
         assert no_sideways_scrolling(page)
 
 
@@ -422,8 +422,7 @@ def test_back_returns_to_the_search_before(desktop):
     desktop.go_back()
     desktop.wait_for_url("**q=refund**")
     desktop.get_by_role("dialog").wait_for(state="hidden")
-    expect = pytest.importorskip("playwright.sync_api").expect
-    expect(desktop.get_by_label("Phrase", exact=True)).to_have_value("refund", timeout=60_000)
+    expect(desktop.get_by_label("Phrase", exact=True)).to_have_value("refund")
 
 
 def test_a_phrase_without_words_is_said_to_be_one(page):

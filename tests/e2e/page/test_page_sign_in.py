@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
+from playwright.sync_api import expect
 
 from app.settings import Settings
 from indexer.catalog.collections import Catalog
@@ -43,10 +44,10 @@ def test_a_key_opens_the_page_and_stays_in_its_tab(browser, guarded):
     with window(browser, address) as page:
         page.goto("/?c=mine&q=zebra")
         page.get_by_role("dialog", name="Sign in with a key").wait_for()
-        assert page.locator(".card").count() == 0
+        expect(page.locator(".card")).to_have_count(0)
         sign_in(page, token)
         page.locator(".card mark").first.wait_for()
-        assert page.get_by_role("dialog").count() == 0
+        expect(page.get_by_role("dialog")).to_have_count(0)
         page.get_by_text("at any score").first.wait_for()
         stored = page.evaluate("JSON.stringify([{...localStorage}, document.cookie, location.href])")
         assert token not in stored
@@ -54,7 +55,7 @@ def test_a_key_opens_the_page_and_stays_in_its_tab(browser, guarded):
         assert token not in page.content()
         page.reload()
         page.locator(".card mark").first.wait_for()
-        assert page.get_by_role("dialog").count() == 0
+        expect(page.get_by_role("dialog")).to_have_count(0)
 
 
 def test_a_wrong_key_is_refused_in_words(browser, guarded):
@@ -62,7 +63,7 @@ def test_a_wrong_key_is_refused_in_words(browser, guarded):
     with window(browser, address) as page:
         page.goto("/?c=mine&q=zebra")
         page.get_by_label("API key").wait_for()
-        assert page.get_by_text("This key was refused.").count() == 0
+        expect(page.get_by_text("This key was refused.")).to_have_count(0)
         sign_in(page, "no such key")
         page.get_by_role("dialog").get_by_text("This key was refused.").wait_for()
         assert serious(page) == []
@@ -103,7 +104,7 @@ def test_a_person_signs_in_at_the_provider_and_comes_back_to_the_search(browser,
         assert page.evaluate("localStorage.length") == 0
         page.reload()
         page.locator(".card mark").first.wait_for()
-        assert page.get_by_role("dialog").count() == 0
+        expect(page.get_by_role("dialog")).to_have_count(0)
         page.get_by_role("button", name="Sign out").click()
         button.wait_for()
         assert page.evaluate("sessionStorage.length") == 0

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from app.calibration.label_files import read_labels
 from tests.e2e.page.checks import no_sideways_scrolling, serious
@@ -56,7 +57,7 @@ def test_a_calibration_is_fitted_activated_and_deactivated(page):
     label(page, 19)
     page.get_by_text("1 more labels, and a calibration can be fitted.").wait_for()
     label_20 = page.get_by_role("button", name="Fit a calibration")
-    assert label_20.count() == 0
+    expect(label_20).to_have_count(0)
     page.keyboard.press("y")
     label_20.click()
     suggested = page.get_by_role("region", name="Suggested thresholds")
@@ -115,7 +116,7 @@ def test_labels_survive_leaving_without_texts_and_can_be_forgotten(desktop):
     desktop.goto("/?view=data&c=sample")
     desktop.goto(path)
     desktop.get_by_text("3 of 60 labelled").wait_for()
-    assert desktop.locator("blockquote").inner_text() == example
+    expect(desktop.locator("blockquote")).to_have_text(example, use_inner_text=True)
     desktop.get_by_text("17 more labels").wait_for()
     desktop.keyboard.press("u")
     desktop.get_by_text("2 of 60 labelled").wait_for()

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.e2e.page.checks import no_sideways_scrolling, serious
 
@@ -56,15 +57,15 @@ def test_likely_hits_are_shown_and_others_on_request(page):
     serve(page, all_hits())
     page.goto("/?c=sample&q=the+rent+rises+every+year")
     page.get_by_text("1 likely match, 1 may be near. The rest is unrelated text.").wait_for()
-    assert page.locator(".card").count() == 1
-    assert page.locator(".card mark").inner_text() == "The rent rises by 3 % a year"
+    expect(page.locator(".card")).to_have_count(1)
+    expect(page.locator(".card mark")).to_have_text("The rent rises by 3 % a year", use_inner_text=True)
     page.get_by_role("button", name="May be 2").click()
     near = page.locator(".card.near")
     near.get_by_text("differs: negation").wait_for()
-    assert near.locator("mark s").all_inner_texts() == ["never"]
+    expect(near.locator("mark s")).to_have_text(["never"], use_inner_text=True)
     page.get_by_role("button", name="All 4").click()
-    assert page.locator(".card.unlikely").count() == 2
-    assert page.locator(".card.unlikely .tag").all_inner_texts() == ["unlikely"] * 2
+    expect(page.locator(".card.unlikely")).to_have_count(2)
+    expect(page.locator(".card.unlikely .tag")).to_have_text(["unlikely"] * 2, use_inner_text=True)
     assert serious(page) == []
     assert no_sideways_scrolling(page)
 
@@ -75,16 +76,16 @@ def test_a_match_that_is_not_certain_says_so(desktop):
     serve(desktop, [sure, unsure])
     desktop.goto("/?c=sample&q=the+rent+rises+every+year")
     desktop.get_by_text("2 likely matches (1 not sure).").wait_for()
-    assert desktop.locator(".card.unsure .tag").all_inner_texts() == ["not sure"]
-    assert desktop.locator(".card.likely .tag").count() == 0
+    expect(desktop.locator(".card.unsure .tag")).to_have_text(["not sure"], use_inner_text=True)
+    expect(desktop.locator(".card.likely .tag")).to_have_count(0)
 
 
 def test_without_a_likely_hit_the_nearest_are_said_to_be_that(desktop):
     serve(desktop, [hit_of("Nice weather", 1), hit_of("The rent is due in May", 2)])
     desktop.goto("/?c=sample&q=zxqv+blorft+wug")
     desktop.get_by_text("No likely match. What is nearest does not say it.").wait_for()
-    assert desktop.locator(".card.likely").count() == 0
-    assert desktop.locator(".card .tag").all_inner_texts() == ["unlikely", "unlikely"]
+    expect(desktop.locator(".card.likely")).to_have_count(0)
+    expect(desktop.locator(".card .tag")).to_have_text(["unlikely", "unlikely"], use_inner_text=True)
 
 
 def test_a_sentence_stands_once(desktop):
@@ -94,7 +95,7 @@ def test_a_sentence_stands_once(desktop):
     serve(desktop, [part, whole])
     desktop.goto("/?c=sample&q=the+rent+rises+every+year")
     desktop.get_by_text("1 likely match. The rest").wait_for()
-    assert desktop.locator(".card mark").all_inner_texts() == [whole["text"]]
+    expect(desktop.locator(".card mark")).to_have_text([whole["text"]], use_inner_text=True)
 
 
 def test_rows_show_what_tells_hits_apart(desktop):
@@ -120,10 +121,10 @@ def test_rows_show_what_tells_hits_apart(desktop):
     title = shown["a"].locator(".who").inner_text()
     assert title.startswith("agent 1:05 Exhibit_10.3")
     assert title.endswith("04-30_Amended.pdf")
-    assert shown["a"].get_by_text("negated").count() == 0  # the second look says that it matches
-    assert shown["b"].locator(".said").inner_text() == rent
-    assert shown["c"].locator("mark").inner_text() == rent
-    assert shown["d"].locator("mark").all_inner_texts() == ["rent"]
+    expect(shown["a"].get_by_text("negated")).to_have_count(0)  # the second look says that it matches
+    expect(shown["b"].locator(".said")).to_have_text(rent, use_inner_text=True)
+    expect(shown["c"].locator("mark")).to_have_text(rent, use_inner_text=True)
+    expect(shown["d"].locator("mark")).to_have_text(["rent"], use_inner_text=True)
 
 
 def test_one_bar_does_not_flatten_the_others(desktop):
@@ -157,7 +158,7 @@ def test_ten_hits_fit_a_screen_and_one_shows_what_was_said_before(desktop):
         "cards => cards.filter((card) => card.getBoundingClientRect().bottom <= innerHeight).length"
     )
     assert seen >= 10
-    assert desktop.locator(".card .who").first.inner_text() == "agent 1:05 Lease of 7 Elm Road"
+    expect(desktop.locator(".card .who").first).to_have_text("agent 1:05 Lease of 7 Elm Road", use_inner_text=True)
     desktop.keyboard.press("j")
     second = desktop.locator(".hits > li").nth(1)
     before = second.bounding_box()["y"]
@@ -175,11 +176,11 @@ def test_a_document_stands_beside_the_list_with_its_likely_hits_marked(page):
     page.locator(".card .said").first.click()
     pane = page.locator(".pane")
     pane.get_by_text("1 of 1 mark").wait_for()
-    assert pane.locator("h2").inner_text() == "Lease of 7 Elm Road"
-    assert pane.locator("mark").all_inner_texts() == ["The rent rises by 3 % a year"]
+    expect(pane.locator("h2")).to_have_text("Lease of 7 Elm Road", use_inner_text=True)
+    expect(pane.locator("mark")).to_have_text(["The rent rises by 3 % a year"], use_inner_text=True)
     pane.get_by_role("button", name="3 weaker").click()
-    assert pane.locator("mark").count() == 4
-    assert pane.locator("mark.near").all_inner_texts() == ["The rent never rises"]
+    expect(pane.locator("mark")).to_have_count(4)
+    expect(pane.locator("mark.near")).to_have_text(["The rent never rises"], use_inner_text=True)
     with page.expect_request(lambda request: (request.post_data or "").find('"weather"') > 0) as searched:
         pane.get_by_role("searchbox").fill("weather")
     assert searched.value.post_data_json["text"] == "weather"
@@ -191,13 +192,15 @@ def test_a_document_stands_beside_the_list_with_its_likely_hits_marked(page):
 
 
 def test_a_document_narrows_the_list_to_itself(desktop):
-    asked = serve(desktop, all_hits())
+    serve(desktop, all_hits())
     desktop.goto("/?c=sample&q=the+rent+rises+every+year")
     desktop.locator(".card .said").first.click()
-    desktop.get_by_role("button", name="Search only here").click()
-    desktop.get_by_text('Filtered by document.id = "lease-7"').wait_for()
     desktop.locator(".results:not([aria-busy]) .card").first.wait_for()
-    assert asked[-1]["filter"] == {"expression": 'document.id = "lease-7"'}
+    with desktop.expect_request(lambda sent: '"filter"' in (sent.post_data or "")) as asked:
+        desktop.get_by_role("button", name="Search only here").click()
+        desktop.get_by_text('Filtered by document.id = "lease-7"').wait_for()
+    assert asked.value.post_data_json["filter"] == {"expression": 'document.id = "lease-7"'}
+    desktop.locator(".results:not([aria-busy]) .card").first.wait_for()
 
 
 def test_results_follow_what_is_written_and_stale_ones_are_dropped(desktop):
@@ -222,7 +225,7 @@ def test_results_follow_what_is_written_and_stale_ones_are_dropped(desktop):
     desktop.get_by_text("1 may be near").wait_for()
     for route in held:
         route.abort()
-    assert desktop.locator(".card mark").all_inner_texts() == ["The rent never rises"]
+    expect(desktop.locator(".card mark")).to_have_text(["The rent never rises"], use_inner_text=True)
     assert desktop.evaluate("document.activeElement.id") == "query"
     assert "q=the+rent+never" in desktop.url
 
@@ -255,7 +258,7 @@ def test_answers_move_the_threshold_and_survive(desktop):
     unanswered = desktop.locator(".card").filter(has_not_text="you said").last
     unanswered.get_by_role("button", name="No, it does not").click()
     desktop.get_by_text("from 0.61 on about 93 % are right (79 to 99 %)").wait_for()
-    assert desktop.get_by_role("slider").input_value() == "0.61"
+    expect(desktop.get_by_role("slider")).to_have_value("0.61")
     assert {label["match"] for label in proposed[0]} == {True, False}
     assert all(set(label) == {"phrase", "match", "span"} for label in proposed[0])
     desktop.get_by_role("button", name="Undo the last answer").click()
@@ -298,10 +301,10 @@ def test_compared_modes_are_tabs_on_a_phone(page):
     page.goto("/?c=sample&q=refund&vs=lexical")
     page.locator(".card").first.wait_for()
     if page.viewport_size["width"] > 640:
-        assert page.get_by_role("tab").first.is_hidden()
+        expect(page.get_by_role("tab").first).to_be_hidden()
         return
     words = page.get_by_role("region", name="By words", exact=True)
-    assert words.is_hidden()
+    expect(words).to_be_hidden()
     page.get_by_role("tab", name="By words").click()
     words.locator(".card").first.wait_for()
     assert words.locator(".card").first.bounding_box()["y"] < 1500

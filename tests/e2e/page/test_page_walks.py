@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from openpyxl import load_workbook
+from playwright.sync_api import expect
 
 from app.settings import Settings
 from indexer.catalog.collections import Catalog
@@ -96,13 +97,13 @@ def test_an_analyst_adds_calls_finds_a_complaint_and_keeps_the_phrase(walk: Any)
     go(walk, "Data")
     upload(walk, "calls", ("calls.csv", CALLS.encode()))
     form = walk.get_by_role("form", name="calls.csv")
-    assert form.get_by_label("Texts are in").input_value() == "said"
+    expect(form.get_by_label("Texts are in")).to_have_value("said")
     form.get_by_role("button", name="Add this table").click()
     walk.get_by_text("calls.csv: 3 indexed, 0 unchanged, 0 failed").first.wait_for()
     walk.get_by_role("link", name="Search it").click()
     search(walk, "I was charged twice")
     first = walk.locator(".card").first
-    assert "charged twice" in first.locator("mark").first.inner_text()
+    expect(first.locator("mark").first).to_contain_text("charged twice", use_inner_text=True)
     walk.keyboard.press("Escape")
     first.get_by_role("button", name="What was said before").click()
     walk.locator(".more .before").get_by_text("How can I help you?").wait_for()
@@ -129,7 +130,7 @@ def test_a_lawyer_adds_contracts_and_cites_a_clause_with_its_page(walk: Any) -> 
     first = walk.locator(".card").first
     first.locator(".said").click()
     walk.locator(".pane mark.current").first.wait_for()
-    assert "governed by the laws of Scotland" in walk.locator(".pane").inner_text()
+    expect(walk.locator(".pane")).to_contain_text("governed by the laws of Scotland", use_inner_text=True)
     walk.keyboard.press("Escape")
     first.focus()
     walk.keyboard.press("c")
@@ -164,7 +165,7 @@ def test_an_operator_keeps_watches_and_removes(walk: Any) -> None:
     route = walk.locator("details.panel").filter(has=walk.get_by_text("GET /tasks", exact=True))
     route.get_by_text("GET /tasks", exact=True).click()
     route.get_by_text("Try it").click()
-    assert "/spanseek/tasks" in route.locator("code.curl").inner_text()
+    expect(route.locator("code.curl")).to_contain_text("/spanseek/tasks", use_inner_text=True)
     route.get_by_role("button", name="Send").click()
     route.locator("pre").filter(has_text='"kind": "snapshot"').wait_for()
 
@@ -184,14 +185,14 @@ def test_a_reader_searches_and_is_told_nothing_of_rights(walk: Any, proxied: tup
     walk.get_by_role("heading", name="Matches of saved phrases in calls").wait_for()
     for name in ("Delete", "Make a snapshot"):
         assert walk.get_by_role("button", name=name).count() == 0
-    assert walk.get_by_label("Files").count() == 0
+    expect(walk.get_by_label("Files")).to_have_count(0)
     for view in ("Compare", "Restore", "API", "Search"):
         go(walk, view)
         walk.locator("main h1").first.wait_for(state="attached")
-        assert walk.get_by_role("alert").count() == 0
+        expect(walk.get_by_role("alert")).to_have_count(0)
         assert no_sideways_scrolling(walk)
         if view != "API":
-            assert "scope" not in walk.locator("body").inner_text()
+            expect(walk.locator("body")).not_to_contain_text("scope", use_inner_text=True)
     walk.goto("./?c=nosuch&q=refund")
     walk.get_by_role("alert").get_by_text("There is no collection nosuch here").wait_for()
-    assert walk.locator("mark").count() == 0
+    expect(walk.locator("mark")).to_have_count(0)
