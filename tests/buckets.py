@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -39,15 +40,12 @@ class Request:
 class FaultyServer:
     """moto's S3 server behind a gate. ``fault`` sees every request first; ``requests`` are those it saw."""
 
-    def __init__(self) -> None:
+    def __init__(self, host: str = "127.0.0.1") -> None:
         self._moto = create_backend_app("s3")
-        self._server = make_server("127.0.0.1", 0, self, threaded=True)
+        self._server = make_server(host, 0, self, threaded=True)
+        self.url = f"http://{host}:{self._server.port}"
         self.fault: Fault = lambda request: None
         self.requests: list[tuple[str, str]] = []
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.port}"
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         request = Request(environ, self._moto)
@@ -99,6 +97,12 @@ def cut(request: Request) -> Answer:
     return status, headers, half()
 
 
+def slow(request: Request) -> Answer:
+    """What is right, after two seconds."""
+    time.sleep(2)
+    return well(request)
+
+
 def flipped(request: Request) -> Answer:
     """The body with one bit that is another."""
     status, headers, body = request.answer()
@@ -138,9 +142,9 @@ def quick_server() -> Iterator[FaultyServer]:
 
 
 @contextmanager
-def serving() -> Iterator[FaultyServer]:
+def serving(host: str = "127.0.0.1") -> Iterator[FaultyServer]:
     """A server with one bucket, ``bucket``, which the environment names to clients."""
-    server = FaultyServer()
+    server = FaultyServer(host)
     named = {
         "AWS_ENDPOINT_URL": server.url,
         "AWS_ACCESS_KEY_ID": "key",

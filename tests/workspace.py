@@ -68,6 +68,7 @@ class Workspace(AbstractContextManager["Workspace"]):
         store_text: bool = True,
         span_score: SpanScore = COSINE,
         segments: Segments | None = None,
+        catalog_url: str = "",
     ) -> None:
         self.encoder = encoder or HashingEncoder()
         self.options = CollectionOptions(
@@ -77,7 +78,7 @@ class Workspace(AbstractContextManager["Workspace"]):
             restorable=restorer is not None or None,
             store_text=store_text,
         )
-        url = f"sqlite:///{folder / 'catalog.sqlite3'}"
+        url = catalog_url or f"sqlite:///{folder / 'catalog.sqlite3'}"
         upgrade(url)
         self.catalog = Catalog(url)
         # A clock that leaps makes every look at the store a fresh one.

@@ -1,24 +1,33 @@
-"""A cluster of this machine whose actors, nodes, fronts and head are killed while it is searched.
+"""A cluster of this machine that is broken in all its parts while it is searched and written to.
 
     python -m tests.faults.cluster --queries 10000 --kills 200 --nodes 20 --fronts 5 --head-s 20
+    python -m tests.faults.cluster --queries 10000 --kills 20 --buckets 30 --databases 20
+    python -m tests.faults.cluster --queries 10000 --kills 20 --nodes 5 --cuts 20 --partitions 5 --namespaces
 
 Every answer is compared with that of one process over the same segments, less those that the answer says it lacks.
-Nodes are processes of this machine (``ray.cluster_utils``), three with an actor each and a head without; each segment
-has two holders. One fault follows the other when the answers are whole again and every actor is asked; a fifth of the
-kills are of two actors at once, so that segments have no holder. What ``docs/scale.md`` does not allow is an error.
+Nodes are processes of this machine (``ray.cluster_utils``), or have network namespaces of their own; three have an
+actor each, and the head none; each segment has two holders. One fault follows the other when the answers are whole
+again and every actor is asked; a fifth of the kills are of two actors at once, so that segments have no holder.
+Meanwhile documents are written to a collection beside it. What ``docs/scale.md`` does not allow is an error.
 """
 
 import argparse
 import json
+import logging
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,47 +37,100 @@ from ray.cluster_utils import Cluster
 
 from app.cli.console import print_json
 from indexer.cluster.peers import State
-from tests.faults.fronts import Front, Tally, fill, searched
+from tests.buckets import FaultyServer, broken, cut, of, serving, slow
+from tests.faults.fronts import Front, Site, Tally, Writer, fill, searched
+from tests.faults.namespaces import HEAD, Namespaces, bridged
+from tests.integration.conftest import PostgresServer, running_postgres
 
 _STORE_BYTES: Final = 80 * 2**20
 _NODES: Final = 3
 # Answers of a front before it is killed.
 _OF_FRONT: Final = 20
 _PATIENCE_S: Final = 600.0
+# A cable is cut for so long: a moment; and until the cluster has given its node up.
+_MOMENT_S: Final = 6.0
+_AGES_S: Final = 60.0
+_DATABASE_S: Final = 3.0
+_BUCKET_S: Final = 8.0
+_BUCKET_FAULTS: Final = {"slow": slow, "failing": broken, "cut off": cut}
 
 
 class Missed(Exception):
     """The cluster did not keep what is promised."""
 
 
-class Chaos:
-    """Faults one after the other, and the seconds until answers were whole again and until every actor was asked."""
+@dataclass(frozen=True)
+class Broken:
+    """What can be broken."""
 
-    def __init__(self, cluster: Any, folder: Path, front: Front) -> None:
-        self._cluster, self._folder, self._front = cluster, folder, front
-        self._nodes = list(cluster.worker_nodes)
+    site: Site
+    cluster: Cluster
+    nodes: Any
+    front: Front
+    writer: Writer
+    tally: Tally
+    bucket: FaultyServer | None
+    database: PostgresServer | None
+
+
+class Chaos:
+    """Faults one after the other: what was answered, and the seconds until all was well again."""
+
+    def __init__(self, broken: Broken) -> None:
+        self._broken, self._front, self._nodes = broken, broken.front, broken.nodes
         self._random = random.Random(3)
         self.seconds: dict[str, list[tuple[float, float]]] = {}
+        self.answers: dict[str, Counter[str]] = {}
 
     def kill_actors(self, count: int) -> None:
         """Kill one actor, or all that hold some segment, and wait until Ray has started them again."""
-        killed = self._random.sample(self._front.peers, count)
-        before = {peer: peer.failed for peer in killed}
-        with self._timed(f"{count} killed", lambda: all(peer.failed > before[peer] for peer in killed)):
-            for peer in killed:
-                ray.kill(peer.handle, no_restart=False)
+        with self._killed(f"{count} killed", count):
+            pass
 
     def replace_node(self) -> None:
         """Remove a node without a word, and add another one."""
         before = {peer.name for peer in self._front.peers}
         with self._timed("node removed", lambda: before != {peer.name for peer in self._front.peers}):
-            self._cluster.remove_node(self._nodes.pop(self._random.randrange(len(self._nodes))), allow_graceful=False)
-            self._nodes.append(self._cluster.add_node(num_cpus=1, object_store_memory=_STORE_BYTES))
+            self._nodes.remove_node(self._any_node(), allow_graceful=False)
+            self._nodes.add_node(num_cpus=1, object_store_memory=_STORE_BYTES)
+
+    def cut_cable(self) -> None:
+        """Cut a node off for a moment."""
+        with self._timed("cable cut for a moment", lambda: True):
+            self._any_node().cut(_MOMENT_S)
+
+    def lose_node(self) -> None:
+        """Cut a node off until the cluster has given it up, and add another one."""
+        before = {peer.name for peer in self._front.peers}
+        with self._timed("cable cut, node given up", lambda: before != {peer.name for peer in self._front.peers}):
+            node = self._any_node()
+            node.cut(_AGES_S)
+            self._nodes.remove_node(node, allow_graceful=False)
+            self._nodes.add_node(num_cpus=1, object_store_memory=_STORE_BYTES)
+
+    def break_bucket(self, name: str, count: int) -> None:
+        """Have a bucket fail while so many actors are started again on nodes whose caches are lost."""
+        shutil.rmtree(self._broken.site.node_cache)
+        failing = self._broken.bucket.failing(of("GET", _BUCKET_FAULTS[name]))
+        with self._killed(f"bucket {name}, {count} killed", count), failing:
+            time.sleep(_BUCKET_S)
+
+    def restart_database(self) -> None:
+        """Stop PostgreSQL without a word, and start it again a while later."""
+        writer, database = self._broken.writer, self._broken.database
+        began = time.monotonic()
+        with self._timed("database restarted", lambda: True):
+            database.stop()
+            time.sleep(_DATABASE_S)
+            database.resume()
+            back = time.monotonic()
+        until(lambda: writer.at > back)
+        self.seconds.setdefault("database back, until a write", []).append((writer.at - back, writer.at - began))
 
     def kill_front(self) -> None:
         """Start a second front, kill it amid its searches, and see that the next one answers."""
         began = time.monotonic()
-        with _other_front(self._folder, self._cluster.address) as other:
+        with _other_front(self._broken.site, self._broken.cluster.address) as other:
             lines = [json.loads(other.stdout.readline()) for _ in range(_OF_FRONT)]
             first = time.monotonic() - began
             other.send_signal(signal.SIGKILL)
@@ -78,7 +140,7 @@ class Chaos:
 
     def restart_head(self, away_s: float, meanwhile: Tally) -> None:
         """Kill the head's server of the cluster, search without it, and start it again from what it has stored."""
-        head = self._cluster.head_node
+        head = self._broken.cluster.head_node
         head.kill_gcs_server()
         with searched(self._front, meanwhile):
             time.sleep(away_s)
@@ -91,18 +153,31 @@ class Chaos:
         return len(peers) == _NODES and all(peer.state is State.READY for peer in peers)
 
     @contextmanager
+    def _killed(self, name: str, count: int) -> Iterator[None]:
+        killed = self._random.sample(self._front.peers, count)
+        before = {peer: peer.failed for peer in killed}
+        with self._timed(name, lambda: all(peer.failed > before[peer] for peer in killed)):
+            for peer in killed:
+                ray.kill(peer.handle, no_restart=False)
+            yield
+
+    def _any_node(self) -> Any:
+        return self._random.choice(list(self._nodes.worker_nodes))
+
+    @contextmanager
     def _timed(self, name: str, is_noticed: Callable[[], bool]) -> Iterator[None]:
-        began = time.monotonic()
+        began, before = time.monotonic(), Counter(_counts(self._broken.tally))
         yield
         until(self._front.is_whole)
         whole = time.monotonic() - began
         until(lambda: is_noticed() and self.settled())
         self.seconds.setdefault(name, []).append((whole, time.monotonic() - began))
+        self.answers.setdefault(name, Counter()).update(Counter(_counts(self._broken.tally)) - before)
 
 
 @contextmanager
-def _other_front(folder: Path, address: str) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "tests.faults.fronts", str(folder), address]
+def _other_front(site: Site, address: str) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-m", "tests.faults.fronts", address, str(site.folder), site.catalog, site.bucket]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as other:
         try:
             yield other
@@ -119,55 +194,87 @@ def until(is_so: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def run(queries: int, kills: int, nodes: int, fronts: int, head_s: float) -> dict[str, Any]:
-    """Start a cluster, search it and break it; figures of what was seen. Raises ``Missed``."""
-    head = {"num_cpus": 0, "include_dashboard": False, "object_store_memory": _STORE_BYTES}
-    tally = Tally()
+@contextmanager
+def _standing(given: argparse.Namespace) -> Iterator[Broken]:
+    """A cluster, what it reads, and who asks it."""
+    head: dict[str, Any] = {"num_cpus": 0, "include_dashboard": False, "object_store_memory": _STORE_BYTES}
     with tempfile.TemporaryDirectory() as made, ExitStack() as ending:
         folder = Path(made)
-        fill(folder)
+        if given.namespaces:
+            ending.enter_context(bridged())
+            head["node_ip_address"] = HEAD
+        host = HEAD if given.namespaces else "127.0.0.1"
+        bucket = ending.enter_context(serving(host)) if given.buckets else None
+        database = ending.enter_context(running_postgres()) if given.databases else None
+        if database is not None:
+            database.execute("CREATE DATABASE cluster")
+        site = Site(folder, database.url("cluster") if database else "", "s3://bucket/cluster" if bucket else "")
+        fill(site)
         os.environ |= {"RAY_gcs_storage": "rocksdb", "RAY_gcs_storage_path": f"{folder}/gcs"}
         cluster = Cluster(initialize_head=True, head_node_args=head)
         ending.callback(cluster.shutdown)
+        nodes = cluster
+        if given.namespaces:
+            nodes = ending.enter_context(closing(Namespaces(cluster.address)))
         for _ in range(_NODES):
-            cluster.add_node(num_cpus=1, object_store_memory=_STORE_BYTES)
-        front = Front(folder, cluster.address)
+            nodes.add_node(num_cpus=1, object_store_memory=_STORE_BYTES)
+        front = Front(site, cluster.address)
         ending.callback(front.executor.close)
         until(lambda: len(front.peers) == _NODES or bool(front.executor.health()))
         until(front.is_whole)
-        chaos = Chaos(cluster, folder, front)
+        writer = Writer(site)
+        yield Broken(site, cluster, nodes, front, writer, Tally(), bucket, database)
+
+
+def run(given: argparse.Namespace) -> dict[str, Any]:
+    """Start a cluster, search it and break it; figures of what was seen. Raises ``Missed``."""
+    without_head = Tally()
+    with _standing(given) as broken:
+        chaos, tally = Chaos(broken), broken.tally
         until(chaos.settled)
-        faults = [lambda: chaos.kill_actors(1)] * (kills * 8 // 10) + [lambda: chaos.kill_actors(2)] * (kills // 10)
-        faults += [chaos.replace_node] * nodes + [chaos.kill_front] * fronts
-        random.Random(5).shuffle(faults)
         began = time.monotonic()
-        with searched(front, tally):
-            for fault in faults:
+        with searched(broken.front, tally), broken.writer.running():
+            for fault in _faults(chaos, given):
                 fault()
-            until(lambda: tally.searches >= queries)
+            until(lambda: tally.searches >= given.queries)
         seconds = time.monotonic() - began
-        without_head = Tally()
-        if head_s:
-            chaos.restart_head(head_s, without_head)
+        if given.head_s:
+            chaos.restart_head(given.head_s, without_head)
             chaos.kill_actors(1)  # it is there to start it again
-    report = _report(tally, chaos, seconds) | {"without_head": _counts(without_head)}
-    if tally.wrong or without_head.wrong or without_head.degraded or without_head.refused:
+        writer = broken.writer
+        written = {"acknowledged": writer.acknowledged, "refused": writer.refused, "lost": len(writer.lost())}
+    report = {"seconds": round(seconds), "searches": _counts(tally), "faults": _report(chaos), "written": written}
+    report |= {"without_head": _counts(without_head)}
+    if tally.wrong or written["lost"] or without_head.wrong or without_head.degraded or without_head.refused:
         raise Missed(json.dumps(report))
     return report
 
 
-def _report(tally: Tally, chaos: Chaos, seconds: float) -> dict[str, Any]:
-    again = {
+def _faults(chaos: Chaos, given: argparse.Namespace) -> list[Callable[[], None]]:
+    """So many of each kind, in any order."""
+    faults = [partial(chaos.kill_actors, 1)] * (given.kills - given.kills // 10 * 2)
+    faults += [partial(chaos.kill_actors, 2)] * (given.kills // 10)
+    faults += [chaos.replace_node] * given.nodes + [chaos.kill_front] * given.fronts
+    faults += [chaos.cut_cable] * given.cuts + [chaos.lose_node] * given.partitions
+    faults += [chaos.restart_database] * given.databases
+    kinds = list(product(_BUCKET_FAULTS, (1, 2)))
+    faults += [partial(chaos.break_bucket, *kinds[number % len(kinds)]) for number in range(given.buckets)]
+    random.Random(5).shuffle(faults)
+    return faults
+
+
+def _report(chaos: Chaos) -> dict[str, Any]:
+    return {
         name: {
             "times": len(of),
             **{
                 f"{what}_s": {f"p{q}": round(float(np.percentile(column, q)), 2) for q in (50, 99, 100)}
                 for what, column in zip(("whole", "settled"), zip(*of, strict=True), strict=True)
             },
+            **({"answers": dict(chaos.answers[name])} if name in chaos.answers else {}),
         }
         for name, of in chaos.seconds.items()
     }
-    return {"seconds": round(seconds), "searches": _counts(tally), "again": again}
 
 
 def _counts(tally: Tally) -> dict[str, int]:
@@ -180,9 +287,17 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--nodes", type=int, default=20)
     parser.add_argument("--fronts", type=int, default=5)
+    parser.add_argument("--buckets", type=int, default=0, help="segments lie in a bucket, which fails so many times")
+    parser.add_argument("--databases", type=int, default=0, help="restarts of PostgreSQL, which has the catalog")
+    parser.add_argument("--cuts", type=int, default=0, help="needs --namespaces, as --partitions does")
+    parser.add_argument("--partitions", type=int, default=0)
+    parser.add_argument("--namespaces", action="store_true")
     parser.add_argument("--head-s", type=float, default=20.0)
     given = parser.parse_args()
-    print_json(run(given.queries, given.kills, given.nodes, given.fronts, given.head_s))
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # each request to the bucket
+    if (given.cuts or given.partitions) and not given.namespaces:
+        parser.error("without --namespaces there is no cable to cut")
+    print_json(run(given))
 
 
 if __name__ == "__main__":

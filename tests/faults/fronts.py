@@ -1,15 +1,18 @@
 """A front of a cluster that checks each of its answers, in this process or in one of its own, to be killed.
 
-python -m tests.faults.fronts FOLDER ADDRESS
+python -m tests.faults.fronts ADDRESS FOLDER [CATALOG [BUCKET]]
 """
 
 import json
 import random
 import sys
 import threading
+import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,9 +20,13 @@ from app.requests import SearchRequest
 from app.search.answers import SearchAnswer
 from indexer.cluster.executor import RayExecutor
 from indexer.cluster.peers import Peer
+from indexer.cluster.shipment import Shipment
 from indexer.engine.executor import ClusterOptions, Executor
 from indexer.engine.query import Filter
-from indexer.errors import SegmentsUnreachable
+from indexer.errors import CatalogUnavailable, CollectionBusy, LeaseLost, SegmentsUnavailable, SegmentsUnreachable
+from indexer.segments.options import SegmentsOptions
+from models.types import Document
+from tests.buckets import bucket_segments
 from tests.executors import Without
 from tests.workspace import Workspace, document
 
@@ -32,6 +39,40 @@ _REQUESTS: Final[list[dict[str, Any]]] = [
     {"text": "slow invoice again", "mode": "lexical"},
     {"text": "please cancel", "mode": "hybrid", "top_k": 50},
 ]
+
+
+# What a caller is told to send again.
+_PASSING: Final = (CatalogUnavailable, SegmentsUnavailable, SegmentsUnreachable, CollectionBusy, LeaseLost)
+_CACHE_BYTES: Final = 2**30
+# Until a client that was refused asks again.
+_REFUSED_S: Final = 0.1
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where segments and the catalog lie: a folder, and, if they are named, a bucket and a database elsewhere."""
+
+    folder: Path
+    catalog: str = ""
+    bucket: str = ""
+
+    @property
+    def node_cache(self) -> Path:
+        """The cache of a bucket that all nodes of this machine share; fronts have another one."""
+        return self.folder / "nodes"
+
+    def executor(self, address: str) -> RayExecutor:
+        """What searches it by a cluster."""
+        options = ClusterOptions(address, deadline_s=2.0)
+        if not self.bucket:
+            return RayExecutor(options)
+        where = SegmentsOptions(self.node_cache, self.bucket, _CACHE_BYTES)
+        return RayExecutor(options, partial(Shipment.of, where=where))
+
+    def workspace(self, executor: Executor) -> Workspace:
+        """A process that reads and writes it."""
+        segments = bucket_segments(self.bucket, self.folder / "fronts", _CACHE_BYTES) if self.bucket else None
+        return Workspace(self.folder, executor=executor, words=True, segments=segments, catalog_url=self.catalog)
 
 
 @dataclass
@@ -56,11 +97,11 @@ class Tally:
 class Front:
     """What searches a store by a cluster, and knows what one process would answer."""
 
-    def __init__(self, folder: Path, address: str) -> None:
-        self.executor = RayExecutor(ClusterOptions(address, deadline_s=2.0))
+    def __init__(self, site: Site, address: str) -> None:
+        self.executor = site.executor(address)
         self._without = Without()
-        self._clustered = _workspace(folder, self.executor)
-        self._single = _workspace(folder, self._without)
+        self._clustered = site.workspace(self.executor)
+        self._single = site.workspace(self._without)
         self._expected: dict[tuple[int, frozenset[str]], SearchAnswer] = {}
         self._lock = threading.Lock()
 
@@ -69,10 +110,11 @@ class Front:
         number %= len(_REQUESTS)
         try:
             answer = _answered(self._clustered, number)
-        except SegmentsUnreachable:
+            lacked = frozenset(each.split()[1] for each in answer.degraded or ())
+            expected = self._expected_of(number, lacked)
+        except _PASSING:
             return "refused"
-        lacked = frozenset(each.split()[1] for each in answer.degraded or ())
-        if replace(answer, degraded=None) != self._expected_of(number, lacked):
+        if replace(answer, degraded=None) != expected:
             return "wrong"
         return "degraded" if lacked else "whole"
 
@@ -96,14 +138,58 @@ def _answered(workspace: Workspace, number: int) -> SearchAnswer:
     return replace(answer, took_ms=0.0)
 
 
-def _workspace(folder: Path, executor: Executor) -> Workspace:
-    return Workspace(folder, executor=executor, words=True)
+class Writer:
+    """Writes a document after the other to a collection beside the one that is searched, each until it is taken."""
+
+    COLLECTION: Final = "written"
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self.acknowledged, self.refused = 0, 0
+        # Of the last document.
+        self.at = 0.0
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Write while the block runs."""
+        stop = threading.Event()
+        with self._site.workspace(Executor()) as workspace:
+
+            def write() -> None:
+                while not stop.wait(0.05):
+                    try:
+                        workspace.index([_written(self.acknowledged)], name=self.COLLECTION)
+                    except _PASSING:
+                        self.refused += 1
+                    else:
+                        self.acknowledged, self.at = self.acknowledged + 1, time.monotonic()
+
+            writing = threading.Thread(target=write)
+            writing.start()
+            try:
+                yield
+            finally:
+                stop.set()
+                writing.join()
+
+    def lost(self) -> list[int]:
+        """The numbers of documents that are not there exactly once."""
+        with self._site.workspace(Executor()) as workspace:
+            views = workspace.store.snapshot(self.COLLECTION).views
+            there = Counter(view.segment.document_id(row) for view in views for row in view.live_documents.nonzero()[0])
+        wanted = Counter(_written(number).id for number in range(self.acknowledged))
+        wanted += there & Counter([_written(self.acknowledged).id])  # it may be there, without an answer
+        return sorted(int(id) for id in (wanted - there) + (there - wanted))
 
 
-def fill(folder: Path) -> None:
+def _written(number: int) -> Document:
+    return document(str(number), "The parcel never came.")
+
+
+def fill(site: Site) -> None:
     """Index the segments that are searched."""
     rng = random.Random(7)
-    with _workspace(folder, Executor()) as workspace:
+    with site.workspace(Executor()) as workspace:
         for segment in range(_SEGMENTS):
             texts = (" ".join(rng.choices(_WORDS, k=40)) + "." for _ in range(20))
             documents = [
@@ -120,8 +206,11 @@ def searched(front: Front, tally: Tally) -> Iterator[None]:
 
     def search(number: int) -> None:
         while not stop.is_set():
-            tally.add(front.ask(number))
+            kind = front.ask(number)
+            tally.add(kind)
             number += 1
+            if kind == "refused":
+                time.sleep(_REFUSED_S)
 
     clients = [threading.Thread(target=search, args=(number,)) for number in range(_CLIENTS)]
     for client in clients:
@@ -134,13 +223,13 @@ def searched(front: Front, tally: Tally) -> Iterator[None]:
             client.join()
 
 
-def answer_forever(folder: Path, address: str) -> None:
+def answer_forever(address: str, site: Site) -> None:
     """A front that says of each of its answers what it was."""
-    front = Front(folder, address)
+    front = Front(site, address)
     for number in range(10**9):
         sys.stdout.write(json.dumps(front.ask(number)) + "\n")
         sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    answer_forever(Path(sys.argv[1]), sys.argv[2])
+    answer_forever(sys.argv[1], Site(Path(sys.argv[2]), *sys.argv[3:]))

@@ -17,7 +17,7 @@ def test_no_answer_is_wrong_whatever_is_killed() -> None:
     assert done.returncode == 0, done.stderr[-3000:]
     report = json.loads(done.stdout.splitlines()[-1])
     assert sum(report["searches"].values()) >= 200
-    assert {name: of["times"] for name, of in report["again"].items()} == {
+    assert {name: of["times"] for name, of in report["faults"].items()} == {
         "1 killed": 9,
         "2 killed": 1,
         "node removed": 1,

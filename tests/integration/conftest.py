@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -47,6 +47,10 @@ class PostgresServer:
 
     def start(self) -> None:
         self._run("initdb", "--username=spanseek", "--auth=trust", "--encoding=UTF8", "--no-sync")
+        self.resume()
+
+    def resume(self) -> None:
+        """Start it again after ``stop``."""
         # Nothing here outlives the session, so the server need not wait for the disk.
         options = f"-k {self.folder} -c listen_addresses='' -c fsync=off -c shared_buffers=64MB"
         self._run("pg_ctl", "start", "-w", "-s", "-l", str(self.folder / "log"), "-o", options)
@@ -117,6 +121,13 @@ def _started() -> PostgresServer:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
+    with running_postgres() as server:
+        yield server
+
+
+@contextmanager
+def running_postgres() -> Iterator[PostgresServer]:
+    """A server of this machine's binaries; skips the test without them."""
     pytest.importorskip("psycopg")
     server = _started()
     try:
