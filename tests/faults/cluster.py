@@ -52,6 +52,8 @@ _MOMENT_S: Final = 6.0
 _AGES_S: Final = 60.0
 _DATABASE_S: Final = 3.0
 _BUCKET_S: Final = 8.0
+# A head that starts again on a busy machine takes longer than Ray's minute, after which all that has joined it ends.
+_HEAD_S: Final = 300
 _BUCKET_FAULTS: Final = {"slow": slow, "failing": broken, "cut off": cut}
 
 
@@ -211,6 +213,7 @@ def _standing(given: argparse.Namespace) -> Iterator[Broken]:
         site = Site(folder, database.url("cluster") if database else "", "s3://bucket/cluster" if bucket else "")
         fill(site)
         os.environ |= {"RAY_gcs_storage": "rocksdb", "RAY_gcs_storage_path": f"{folder}/gcs"}
+        os.environ |= {"RAY_gcs_rpc_server_reconnect_timeout_s": str(_HEAD_S)}
         cluster = Cluster(initialize_head=True, head_node_args=head)
         ending.callback(cluster.shutdown)
         nodes = cluster

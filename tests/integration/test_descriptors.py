@@ -56,7 +56,7 @@ def test_open_segments_hold_no_descriptors(workspace: Workspace) -> None:
     before = descriptors()
     snapshots = [store.snapshot(name) for name in ("a", "b", "c")]
     assert [len(snapshot.views) for snapshot in snapshots] == [2, 2, 2]
-    assert descriptors() == before
+    assert descriptors() <= before  # what others left open may be closed meanwhile
 
 
 def test_a_search_without_descriptors_is_refused_and_nothing_is_damaged(workspace: Workspace) -> None:

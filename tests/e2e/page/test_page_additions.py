@@ -125,7 +125,10 @@ def test_what_is_wrong_with_a_field_stands_at_it_until_it_is_changed(desktop):
     said = desktop.get_by_role("alert").filter(has_text="another recipe")
     said.wait_for()
     assert field.get_attribute("aria-describedby") == said.get_attribute("id")
-    assert said.bounding_box()["y"] - field.bounding_box()["y"] < 70
+    assert (
+        said.evaluate("one => one.getBoundingClientRect().y") - field.evaluate("one => one.getBoundingClientRect().y")
+        < 70
+    )
     assert desktop.evaluate("document.activeElement.id") == "new-name"
     field.press("x")
     said.wait_for(state="detached")

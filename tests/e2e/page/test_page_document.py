@@ -142,7 +142,7 @@ def test_the_strip_leads_to_the_hit_beside_the_pointer(desktop):
     places = [at for at in range(len(text)) if text.startswith("stop", at)]
     show(desktop, text, [(at, at + 4) for at in places])
     strip = desktop.locator(".pane .strip")
-    width = strip.bounding_box()["width"]
+    width = strip.evaluate("one => one.getBoundingClientRect().width")
     for number, share in ((2, 0.45), (3, 0.95), (1, 0.1)):
         strip.click(position={"x": width * share, "y": 5})
         desktop.get_by_text(f"{number} of 3 marks", exact=True).wait_for()
@@ -199,8 +199,7 @@ def test_a_long_document_is_drawn_where_it_is_seen(desktop, is_idle):
     at = text.index("Line 035000")
     show(desktop, text, [(at, at + 11)])
     mark = desktop.locator(".pane mark.current")
-    mark.wait_for()
-    assert 0 < mark.bounding_box()["y"] < 900
+    expect(mark).to_be_in_viewport()
     pane = desktop.locator(".pane")
     if is_idle:
         pane.locator(".stretch:empty").last.wait_for(state="detached")
@@ -241,13 +240,13 @@ def test_a_long_document_is_opened_by_what_stands_around_its_hit(desktop):
         desktop.goto(f"/?c=sample&q=stop&t=0.4&d=d&at={at}")
     mark = desktop.locator(".pane mark.current")
     mark.wait_for()
-    before = mark.bounding_box()["y"]
+    before = mark.evaluate("one => one.getBoundingClientRect().y")
     expect(mark).to_have_text("Line 003000", use_inner_text=True)
     assert len(desktop.locator(".pane .document").evaluate("one => one.textContent")) == 16_000
     held[0].fulfill(json={"id": "d", "text": text})
     desktop.get_by_text("2 of 2 marks", exact=True).wait_for()
     expect(mark).to_have_text("Line 003000", use_inner_text=True)
-    assert abs(mark.bounding_box()["y"] - before) < 2
+    assert abs(mark.evaluate("one => one.getBoundingClientRect().y") - before) < 2
     desktop.locator(".pane .stretch:empty").last.wait_for(state="detached")
     assert desktop.locator(".pane .document").evaluate("one => one.textContent") == text
     assert len(asked) == 2

@@ -275,7 +275,9 @@ def test_the_filters_are_folded_on_a_phone(page):
     is_phone = page.viewport_size["width"] < 640
     assert page.get_by_label("Condition").is_visible() is not is_phone
     if is_phone:
-        assert page.locator(".card").first.bounding_box()["y"] < page.viewport_size["height"]
+        assert (
+            page.locator(".card").first.evaluate("one => one.getBoundingClientRect().y") < page.viewport_size["height"]
+        )
 
 
 def test_the_start_says_what_is_there_and_offers_phrases(page, address):

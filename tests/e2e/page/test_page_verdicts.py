@@ -161,13 +161,13 @@ def test_ten_hits_fit_a_screen_and_one_shows_what_was_said_before(desktop):
     expect(desktop.locator(".card .who").first).to_have_text("agent 1:05 Lease of 7 Elm Road", use_inner_text=True)
     desktop.keyboard.press("j")
     second = desktop.locator(".hits > li").nth(1)
-    before = second.bounding_box()["y"]
+    before = second.evaluate("one => one.getBoundingClientRect().y")
     desktop.keyboard.press("b")
     desktop.locator(".more .before").get_by_text("customer: Hello.").wait_for()
-    assert second.bounding_box()["y"] > before
+    assert second.evaluate("one => one.getBoundingClientRect().y") > before
     desktop.keyboard.press("b")
     desktop.locator(".more").wait_for(state="detached")
-    assert second.bounding_box()["y"] == before
+    assert second.evaluate("one => one.getBoundingClientRect().y") == before
 
 
 def test_a_document_stands_beside_the_list_with_its_likely_hits_marked(page):
@@ -307,7 +307,7 @@ def test_compared_modes_are_tabs_on_a_phone(page):
     expect(words).to_be_hidden()
     page.get_by_role("tab", name="By words").click()
     words.locator(".card").first.wait_for()
-    assert words.locator(".card").first.bounding_box()["y"] < 1500
+    assert words.locator(".card").first.evaluate("one => one.getBoundingClientRect().y") < 1500
 
 
 def test_hits_are_counted_by_metadata(desktop):
