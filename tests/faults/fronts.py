@@ -8,6 +8,7 @@ import random
 import sys
 import threading
 import time
+import traceback
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -206,7 +207,11 @@ def searched(front: Front, tally: Tally) -> Iterator[None]:
 
     def search(number: int) -> None:
         while not stop.is_set():
-            kind = front.ask(number)
+            try:
+                kind = front.ask(number)
+            except Exception:  # noqa: BLE001  none of the errors that are promised
+                traceback.print_exc()
+                kind = "wrong"
             tally.add(kind)
             number += 1
             if kind == "refused":

@@ -1,5 +1,6 @@
 """A bucket that fails: nothing is lost, nothing wrong is answered, errors say what to do, and it heals by itself."""
 
+import shutil
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -145,6 +146,16 @@ def test_merges_and_purges_do_without_damaged_objects(workspace: Workspace, othe
     with s3.failing(fault), lease(other.catalog, "c") as held, pytest.raises(SegmentCorrupt):
         optimize(other, held, lambda _: None)
     assert ids(workspace.store) == {"a", "b"}
+
+
+def test_a_cache_that_is_removed_as_a_whole_is_made_anew(workspace: Workspace, tmp_path: Path) -> None:
+    far = bucket_segments(url_of(tmp_path), tmp_path / "far")
+    collection = workspace.catalog.collection("c")
+    (first, second) = (live.info for live in workspace.catalog.live_generation("c").segments)
+    assert far.open(collection.id, first).manifest.documents == 1
+    shutil.rmtree(tmp_path / "far")
+    assert far.open(collection.id, second).manifest.documents == 1
+    assert (tmp_path / "far" / "collections" / collection.id / second.name).is_dir()
 
 
 def test_a_cached_copy_that_rots_is_fetched_again(workspace: Workspace, other: Store) -> None:

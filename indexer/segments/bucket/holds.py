@@ -72,6 +72,7 @@ class Holds:
     @contextmanager
     def in_turn(self, name: str) -> Iterator[None]:
         """Run the block while no other thread or process runs one for this name; hardly any two names share a turn."""
+        self._folder.mkdir(parents=True, exist_ok=True)  # whoever empties a cache may remove it with all that is in it
         turn = os.open(self._folder / f"turn-{_byte(name) % _STRIPES:04}", os.O_RDWR | os.O_CREAT, 0o644)
         try:
             fcntl.flock(turn, fcntl.LOCK_EX)
