@@ -1,4 +1,4 @@
-"""Whether the time of a refusal tells what is there: a foreign collection or document beside one that is missing.
+"""Times of refusals: those about a foreign collection or document beside those about one that is missing.
 
     python -m research.benchmarks.foreign_times --requests 2000
 
@@ -15,10 +15,9 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from http.client import HTTPConnection
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -26,7 +25,7 @@ from app.cli.console import print_json
 from indexer.catalog.collections import Catalog
 from indexer.catalog.keys import SCOPES, create_key
 from indexer.catalog.schema import upgrade
-from research.benchmarks.http_latency import serving
+from research.benchmarks.http_latency import Connection, serving
 from research.evaluation.sample import auc
 
 _DOCUMENTS: Final = 5_000
@@ -64,37 +63,15 @@ def _served() -> Iterator[tuple[str, dict[str, str]]]:
                 {"id": f"n{n:04d}", "text": f"Parcel {n} came late.", "metadata": {"tenant": "ab"[n % 2]}}
                 for n in range(_DOCUMENTS)
             ]
-            for name in ("own", "foreign"):
-                _asked(address, admin, "PUT", f"/collections/{name}", {})
-                for first in range(0, _DOCUMENTS, 500):
-                    _asked(address, admin, "POST", f"/collections/{name}/documents", documents[first : first + 500])
+            with closing(Connection(address, key=admin)) as connection:
+                for name in ("own", "foreign"):
+                    connection.request("PUT", f"/collections/{name}", {})
+                    for first in range(0, _DOCUMENTS, 500):
+                        batch = documents[first : first + 500]
+                        status, answer = connection.request("POST", f"/collections/{name}/documents", batch)
+                        if status != HTTPStatus.OK:
+                            raise SystemExit(f"{status} {answer}")
             yield address, keys
-
-
-class _Caller:
-    """One connection of one key."""
-
-    def __init__(self, url: str, key: str) -> None:
-        self._connection = HTTPConnection(urlsplit(url).netloc, timeout=60)
-        self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
-
-    def ask(self, method: str, path: str, body: bytes | None) -> tuple[float, int, int]:
-        """Seconds, status, and the length of the answer."""
-        began = time.perf_counter()
-        self._connection.request(method, path, body, self._headers)
-        answer = self._connection.getresponse()
-        length = len(answer.read())
-        return time.perf_counter() - began, answer.status, length
-
-    def close(self) -> None:
-        self._connection.close()
-
-
-def _asked(url: str, key: str, method: str, path: str, body: Any) -> None:  # noqa: ANN401
-    with closing(_Caller(url, key)) as caller:
-        _, status, _ = caller.ask(method, path, json.dumps(body).encode())
-    if status >= 300:
-        raise SystemExit(f"{method} {path}: {status}")
 
 
 def measure(requests: int) -> dict[str, dict[str, float | str]]:
@@ -108,14 +85,17 @@ def _compared(url: str, keys: dict[str, str], name: str, requests: int) -> dict[
     kind = "c" if "{c}" in path + json.dumps(body) else "d"
     cases = {"foreign": _FOREIGN, "missing": _MISSING, "again": _MISSING}
     seconds: dict[str, list[float]] = {case: [] for case in cases}
-    with closing(_Caller(url, keys[kind])) as caller:
-        order = [case for case in cases for _ in range(requests)]
-        random.Random(1).shuffle(order)
-        statuses = set()
+    order = [case for case in cases for _ in range(requests)]
+    random.Random(1).shuffle(order)
+    statuses = set()
+    with closing(Connection(url, key=keys[kind])) as connection:
         for case in order:
-            about = {"{" + kind + "}": cases[case][kind]}
-            taken, status, _ = caller.ask(method, _filled(path, about), _filled(json.dumps(body), about).encode())
-            seconds[case].append(taken)
+            filled = [
+                json.loads(json.dumps(each).replace("{" + kind + "}", cases[case][kind])) for each in (path, body)
+            ]
+            began = time.perf_counter()
+            status, _ = connection.request(method, *filled)
+            seconds[case].append(time.perf_counter() - began)
             statuses.add(status)
     return {
         "statuses": ", ".join(map(str, sorted(statuses))),
@@ -124,12 +104,6 @@ def _compared(url: str, keys: dict[str, str], name: str, requests: int) -> dict[
         "told": _longer(seconds["foreign"], seconds["missing"] + seconds["again"]),
         "noise": _longer(seconds["again"], seconds["missing"]),
     }
-
-
-def _filled(template: str, values: dict[str, str]) -> str:
-    for name, value in values.items():
-        template = template.replace(name, value)
-    return template
 
 
 def _longer(first: list[float], second: list[float]) -> float:

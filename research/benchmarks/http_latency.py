@@ -87,15 +87,16 @@ class Latency:
 
 
 class Connection:
-    """JSON over one connection that is kept open."""
+    """JSON over one connection that is kept open. ``key`` is sent with each request."""
 
-    def __init__(self, url: str, timeout_s: float = 60) -> None:
+    def __init__(self, url: str, timeout_s: float = 60, *, key: str = "") -> None:
         self._connection = HTTPConnection(urlsplit(url).netloc, timeout=timeout_s)
+        self._headers = {"authorization": f"Bearer {key}"} if key else {}
 
     def request(self, method: str, path: str, body: object = None) -> tuple[int, dict[str, Any]]:
         """The status and the body of an answer."""
         headers = {} if body is None else {"content-type": "application/json"}
-        self._connection.request(method, path, None if body is None else json.dumps(body), headers)
+        self._connection.request(method, path, None if body is None else json.dumps(body), self._headers | headers)
         response = self._connection.getresponse()
         return response.status, json.loads(response.read())
 

@@ -245,10 +245,13 @@ def run(given: argparse.Namespace) -> dict[str, Any]:
             chaos.restart_head(given.head_s, without_head)
             chaos.kill_actors(1)  # it is there to start it again
         writer = broken.writer
-        written = {"acknowledged": writer.acknowledged, "refused": writer.refused, "lost": len(writer.lost())}
+        written = {name: getattr(writer, name) for name in ("acknowledged", "refused", "wrong")}
+        written["lost"] = len(writer.lost())
     report = {"seconds": round(seconds), "searches": _counts(tally), "faults": _report(chaos), "written": written}
     report |= {"without_head": _counts(without_head)}
-    if tally.wrong or written["lost"] or without_head.wrong or without_head.degraded or without_head.refused:
+    missed = (tally.wrong, written["wrong"], written["lost"])
+    missed += (without_head.wrong, without_head.degraded, without_head.refused)
+    if any(missed):
         raise Missed(json.dumps(report))
     return report
 

@@ -146,7 +146,7 @@ class Writer:
 
     def __init__(self, site: Site) -> None:
         self._site = site
-        self.acknowledged, self.refused = 0, 0
+        self.acknowledged, self.refused, self.wrong = 0, 0, 0
         # Of the last document.
         self.at = 0.0
 
@@ -162,6 +162,9 @@ class Writer:
                         workspace.index([_written(self.acknowledged)], name=self.COLLECTION)
                     except _PASSING:
                         self.refused += 1
+                    except Exception:  # noqa: BLE001  none of the errors that are promised
+                        traceback.print_exc()
+                        self.wrong += 1
                     else:
                         self.acknowledged, self.at = self.acknowledged + 1, time.monotonic()
 

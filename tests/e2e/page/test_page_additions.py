@@ -71,7 +71,7 @@ def test_what_comes_back_of_vectors_is_shown_with_its_uncertain_pieces(desktop):
     desktop.get_by_label("Your text").fill("Stop it.")
     desktop.get_by_role("button", name="Make vectors and restore").click()
     desktop.get_by_text("Word for word what you wrote.").wait_for()
-    expect(desktop.locator("u")).to_have_text([" it."], use_inner_text=True)
+    assert desktop.locator("u").all_inner_texts() == [" it."]
 
 
 def test_a_request_of_the_reference_is_sent(desktop):
