@@ -1,17 +1,17 @@
 """From scores to the selected spans: overlap suppression, grouping, order. Shared by all executors and modes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
+from indexer import kernels
 from indexer.engine.executor import SegmentQuery
 from indexer.engine.query import EVERYTHING, Selection
 from indexer.engine.rows import SpanRow, SpanRows
 from indexer.engine.snapshot import Snapshot
 from indexer.segments.reader import Segment
-from models.ops.suppression import non_overlapping
 
 
 def choose(snapshot: Snapshot, parts: Sequence[SpanRows], selection: Selection) -> list[SpanRow]:
@@ -41,17 +41,46 @@ def search(
 
 def selected_rows(segment: Segment, spans: SpanRows, selection: Selection) -> Int[np.ndarray, " rows"]:
     """The rows of the selected spans of a segment, best first; more than ``top_k`` where some tie with the last."""
-    order = np.lexsort((spans.ends, spans.starts, -spans.cosines))
-    if selection.floor is not None:
-        order = order[spans.cosines[order] >= selection.floor]
-    starts, ends = spans.starts[order], spans.ends[order]
+    floor = -np.inf if selection.floor is None else selection.floor
+    rows = np.flatnonzero(spans.cosines >= floor)
     if selection.group_by == "span":
         # Spans never cross parts, so suppression over the whole segment is suppression within each part.
-        survivors = non_overlapping(zip(starts.tolist(), ends.tolist(), strict=True))
+        order = _best_first(spans, rows)
+        order = order[kernels.non_overlapping(spans.starts[order], spans.ends[order])]
     else:
-        groups = owners(segment, starts, selection)
-        survivors = iter(np.sort(np.unique(groups, return_index=True)[1]).tolist())
-    return order[_first(survivors, spans.cosines[order], selection.top_k)]
+        groups = owners(segment, spans.starts[rows], selection)
+        order = _best_first(spans, rows[_best_of_groups(spans.cosines[rows], groups)])
+        order = order[np.sort(np.unique(owners(segment, spans.starts[order], selection), return_index=True)[1])]
+    if len(order) <= selection.top_k:
+        return order
+    # Those that tie with the last stay: document ids, not rows, decide between them.
+    return order[spans.cosines[order] >= spans.cosines[order[selection.top_k - 1]]]
+
+
+def _best_first(spans: SpanRows, rows: Int[np.ndarray, " rows"]) -> Int[np.ndarray, " rows"]:
+    """Rows by falling cosine, and where cosines are equal by start and end.
+
+    One sort by cosine and one of equal cosines alone take a quarter of the time of one by three keys.
+    """
+    order = rows[np.argsort(-spans.cosines[rows])]
+    equal = spans.cosines[order][1:] == spans.cosines[order][:-1]
+    tied = np.zeros(len(order), np.bool_)
+    tied[1:] = equal
+    tied[:-1] |= equal
+    ties = order[tied]
+    order[tied] = ties[np.lexsort((spans.ends[ties], spans.starts[ties], -spans.cosines[ties]))]
+    return order
+
+
+def _best_of_groups(cosines: Float[np.ndarray, " rows"], groups: Int[np.ndarray, " rows"]) -> Bool[np.ndarray, " rows"]:
+    """Whether a row has the best cosine of its group.
+
+    >>> _best_of_groups(np.array([0.1, 0.4, 0.4, 0.3]), np.array([0, 0, 0, 2])).tolist()
+    [False, True, True, True]
+    """
+    best = np.full(groups.max(initial=0) + 1, -np.inf)
+    np.maximum.at(best, groups, cosines)
+    return cosines == best[groups]
 
 
 def best_of_documents(segment: Segment, spans: SpanRows) -> SpanRows:
@@ -68,13 +97,3 @@ def owners(segment: Segment, units: Int[np.ndarray, " units"], selection: Select
     """Of units, which part they belong to, or which document where hits are grouped by these."""
     parts = np.searchsorted(segment.part_units, units, side="right") - 1
     return segment.part_document[parts] if selection.group_by == "document" else parts
-
-
-def _first(rows: Iterable[int], cosines: Float[np.ndarray, " rows"], top_k: int) -> Int[np.ndarray, " first"]:
-    """The first ``top_k`` rows, and those that tie with the last: document ids, not rows, decide between them."""
-    first: list[int] = []
-    for row in rows:
-        if len(first) >= top_k and cosines[row] < cosines[first[-1]]:
-            break
-        first.append(row)
-    return np.array(first, np.int64)

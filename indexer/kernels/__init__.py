@@ -13,6 +13,7 @@ from indexer.kernels.norms import inverse_norms
 from indexer.kernels.single import scan
 from indexer.kernels.spans import run_scores, spans_above
 from indexer.kernels.starts import OUT_OF_REACH, best_of_starts, spans_reaching
+from indexer.kernels.suppression import non_overlapping
 from indexer.kernels.whole_spans import whole_cosines
 from indexer.kernels.words import add_bm25, best_windows, group_units, occurrences, whole_spans_with
 
@@ -28,6 +29,7 @@ __all__ = [
     "best_windows",
     "group_units",
     "inverse_norms",
+    "non_overlapping",
     "occurrences",
     "on_one_thread",
     "pack",

@@ -15,7 +15,6 @@ from indexer.segments.layout import BLOCK
 from models.ops.quantization import dequantize, quantize
 from models.ops.span_score import SpanScore
 from models.ops.spans import enumerate_spans, has_direction, span_cosines, span_sums
-from models.ops.suppression import non_overlapping
 from models.types import SpanBounds
 from tests import reference
 from tests.examples import examples
@@ -365,4 +364,5 @@ def test_span_maths(kind: str) -> None:
 def test_suppression_is_greedy(drawn: list[tuple[int, int]]) -> None:
     spans = [(start, start + length) for start, length in drawn]
     survivors = reference.greedy(spans)
-    assert list(non_overlapping(spans)) == survivors
+    starts, ends = np.array(spans, np.int64).reshape(-1, 2).T
+    assert kernels.non_overlapping(starts, ends).tolist() == survivors
