@@ -125,6 +125,11 @@ def create_app(
     backend = _backend(settings, encoders, executor, _observing(stages, tracing))
     figures = Metrics(backend.waiting, backend.damaged_segments, backend.task_backlog, stages, backend.executor.members)
     audit = AuditLog.of(settings)
+    provider = Provider.of(settings)
+    page = Page.load() if provider is None else Page.load(provider.origin)
+    routers = [*(resource.router for resource in _RESOURCES), page_router(page)]
+    # As they are: routers that are included are built once more, in two seconds of the first request.
+    routes = [route for router in routers for route in router.routes]
     app = FastAPI(
         title="Spanseek",
         version=__version__,
@@ -133,7 +138,7 @@ def create_app(
         redoc_url=None,
         openapi_tags=TAGS,
         lifespan=_lifespan(backend, tracing, audit),
-        generate_unique_id_function=lambda route: route.name,
+        routes=routes,
     )
     app.state.backend, app.state.metrics = backend, figures
     app.state.anonymous_access = access or AnonymousAccess()
@@ -141,13 +146,9 @@ def create_app(
     app.state.rate_limits, app.state.key_uses = RateLimits(), KeyUses()
     origins = origins_of(settings.cors_origins)
     app.state.allowed_hosts = AllowedHosts(settings.allowed_hosts.replace(",", " ").split(), origins)
-    provider = app.state.provider = Provider.of(settings)
-    page = Page.load() if provider is None else Page.load(provider.origin)
-    routers = [*(resource.router for resource in _RESOURCES), page_router(page)]
-    for router in routers:
-        app.include_router(router)
+    app.state.provider = provider
     # Logs and metrics name the routes of requests, also of those that are refused before they are routed.
-    app.state.routes = [route for router in routers for route in router.routes if isinstance(route, Route)]
+    app.state.routes = [route for route in routes if isinstance(route, Route)]
     add_error_handlers(app)
     app.add_exception_handler(CollectionNotFound, collection_not_found)  # type: ignore[arg-type]
     app.add_exception_handler(CollectionAliased, collection_aliased)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import get_args
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
     CollectorRegistry,
@@ -25,6 +25,7 @@ from prometheus_client.registry import Collector
 from starlette.responses import PlainTextResponse, Response
 
 from app.http.auth import bearer, caller
+from app.http.openapi import api_router
 from app.http.stages import Stage
 from indexer.catalog.tasks import Backlog
 from indexer.engine.member import Member
@@ -65,7 +66,7 @@ _FIGURES: Mapping[str, tuple[str, Callable[[Member], float]]] = {
 # A series of its own for the time at which each one began is of no use to anybody here.
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
-router = APIRouter(tags=["health"])
+router = api_router(tags=["health"])
 
 
 @router.get("/metrics", response_class=PlainTextResponse, summary="Figures for Prometheus")

@@ -1,9 +1,11 @@
 """Additions to FastAPI's OpenAPI document: problems, in their own media type."""
 
+from functools import partial
 from http import HTTPStatus
+from operator import attrgetter
 from typing import Any, Final
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 
 from app.http.openapi_schemas import share_objects
 from app.http.problems import (
@@ -32,6 +34,9 @@ mean the same, with exact offsets and a similarity from 0 to 1.
 Errors are problem+json (RFC 9457) with a stable `code` and a `hint`. Where API keys are in use, send one as
 `Authorization: Bearer <key>`.
 """
+
+# A router whose operations have the names of their functions.
+api_router: Final = partial(APIRouter, generate_unique_id_function=attrgetter("name"))
 
 # Bodies and answers of lines and files, for the ``content`` of routes.
 LINES: Final[dict[str, Any]] = {

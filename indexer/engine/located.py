@@ -59,8 +59,9 @@ class _DocumentsNamed(SegmentQuery[None, dict[str, int]]):
 
         column = view.segment.document_table.column("id")
         there = pc.is_in(column, value_set=pa.array(self.ids, pa.string())).to_numpy(zero_copy_only=False)
-        rows = np.flatnonzero(there & view.passing_documents(selection.filter)).tolist() if there.any() else []
-        return {view.segment.document_id(row): row for row in rows}
+        if selection.filter or there.any():  # a filter is asked in any case: time must not tell what is out of reach
+            there &= view.passing_documents(selection.filter)
+        return {view.segment.document_id(row): row for row in np.flatnonzero(there).tolist()}
 
 
 def find_documents(snapshot: Snapshot, ids: Iterable[str], filter: Filter = Filter()) -> dict[str, Located]:

@@ -2,19 +2,19 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import Path
 from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
 from app.collections.aliases import AliasList
 from app.http.auth import Caller, CallerDependency
-from app.http.openapi import problems
+from app.http.openapi import api_router, problems
 from app.http.pools import in_pool
 from app.http.responses import answer_response
 from app.requests import Body, CollectionName
 from indexer.catalog.aliases import alias_not_found
 
-router = APIRouter(prefix="/aliases", tags=["collections"], responses=problems(401, 403))
+router = api_router(prefix="/aliases", tags=["collections"], responses=problems(401, 403))
 Name = Annotated[CollectionName, Path(description="The alias.")]
 _WRITE = problems(404, 409, 422, 507)
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path
+from fastapi import Path
 from pydantic import ConfigDict, Field, FiniteFloat
 from pydantic.types import JsonValue
 from starlette.responses import Response
@@ -13,7 +13,7 @@ from app.calibration.labels import Label, label_from_json
 from app.calibration.metrics import ThresholdTargets
 from app.calibration.service import CalibrationRequest
 from app.http.auth import CallerDependency
-from app.http.openapi import problems
+from app.http.openapi import api_router, problems
 from app.http.pools import in_pool
 from app.http.responses import answer_response
 from app.http.schemas import CollectionPath, Note
@@ -22,7 +22,7 @@ from indexer.tuning import CalibrationDraft
 from models.errors import InvalidInput
 from models.types import SpanBounds
 
-router = APIRouter(
+router = api_router(
     prefix="/admin/collections/{collection}/calibrations", tags=["admin"], responses=problems(401, 403, 404, 422)
 )
 MAX_KNOTS = 20_000

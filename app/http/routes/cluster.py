@@ -3,16 +3,15 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter
 from starlette.responses import Response
 
 from app.answers import described
 from app.http.auth import CallerDependency
-from app.http.openapi import problems
+from app.http.openapi import api_router, problems
 from app.http.responses import answer_response
 from models.fields import converted
 
-router = APIRouter(prefix="/admin/cluster", tags=["admin"], responses=problems(401, 403))
+router = api_router(prefix="/admin/cluster", tags=["admin"], responses=problems(401, 403))
 
 
 @dataclass(frozen=True, slots=True)

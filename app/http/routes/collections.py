@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-from fastapi import APIRouter
 from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
@@ -11,13 +10,13 @@ from app.answers import described
 from app.collections.answers import CollectionDescription, CollectionList, DeletedCollection
 from app.collections.recipes import CollectionOptions
 from app.http.auth import CallerDependency
-from app.http.openapi import problems
+from app.http.openapi import api_router, problems
 from app.http.responses import answer_response
 from app.http.schemas import CollectionPath, EncoderName
 from app.recipes import RepresentationOptions
 from app.requests import Body
 
-router = APIRouter(prefix="/collections", tags=["collections"], responses=problems(401, 403))
+router = api_router(prefix="/collections", tags=["collections"], responses=problems(401, 403))
 
 _CREATED: dict[int | str, dict[str, Any]] = {201: {"model": CollectionDescription, "description": "Created"}}
 

@@ -2,12 +2,11 @@
 
 from typing import Annotated, Self
 
-from fastapi import APIRouter
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from starlette.responses import Response
 
 from app.http.auth import Caller, CallerDependency
-from app.http.openapi import problems
+from app.http.openapi import api_router, problems
 from app.http.responses import answer_response
 from app.requests import Body, CollectionName, DocumentId
 from app.texts.comparing_answers import (
@@ -26,7 +25,7 @@ from app.texts.span_answers import MAX_TEXTS, check_size
 from indexer.engine.query import Filter
 from indexer.segments.text import OffsetUnit
 
-router = APIRouter(tags=["search"], responses=problems(401, 403, 404, 409, 422))
+router = api_router(tags=["search"], responses=problems(401, 403, 404, 409, 422))
 
 
 def _short(text: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated, Any, TypeVar
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import Path, Query, Request
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.responses import Response
 
@@ -20,7 +20,7 @@ from app.collections.documents import (
 from app.collections.reading import MAX_LISTED, DocumentPage, StoredDocument
 from app.http.auth import Caller, CallerDependency
 from app.http.backend import Backend
-from app.http.openapi import problems
+from app.http.openapi import api_router, problems
 from app.http.receiving import upload_as_task
 from app.http.responses import answer_response
 from app.http.schemas import ChangeDocumentBody, CollectionPath, DeleteBody, DeleteByFilterBody
@@ -47,7 +47,7 @@ class _IdConvertor(Convertor[str]):
 
 
 register_url_convertor("id", _IdConvertor())
-router = APIRouter(
+router = api_router(
     prefix="/collections/{collection}/documents", tags=["documents"], responses=problems(401, 403, 404, 409, 422)
 )
 _WRITE = problems(400, 413, 507)

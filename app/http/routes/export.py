@@ -3,18 +3,18 @@
 import asyncio
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from starlette.responses import Response
 
 from app.collections.exporting import DOCUMENT_FORMATS
 from app.http.auth import CallerDependency
 from app.http.media_types import content_of, preferred_format
-from app.http.openapi import problems
+from app.http.openapi import api_router, problems
 from app.http.responses import CURSOR_HEADER, cursor_header, stream_response
 from app.http.schemas import CollectionPath
 from app.requests import filter_of
 
-router = APIRouter(
+router = api_router(
     prefix="/collections/{collection}/export", tags=["documents"], responses=problems(401, 403, 404, 409, 422)
 )
 

@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from fastapi import APIRouter
 from starlette.responses import Response
 
 from app.answers import described, json_values, optional
 from app.http.auth import BackendDependency
+from app.http.openapi import api_router
 from app.http.problems import NotReady, problem_response
 from app.http.responses import answer_response
 from models.errors import SpanseekError
 
-router = APIRouter(prefix="/health", tags=["health"])
+router = api_router(prefix="/health", tags=["health"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import Path
 from pydantic import AwareDatetime, ConfigDict, Field
 from starlette.responses import Response
 
 from app.answers import described
 from app.http.auth import CallerDependency
-from app.http.openapi import problems
+from app.http.openapi import api_router, problems
 from app.http.pools import in_pool
 from app.http.responses import answer_response
 from app.requests import MAX_NAME, Body, CollectionName, ExpressionField
@@ -19,7 +19,7 @@ from indexer.filters.json_form import json_of
 from indexer.filters.strings import printed
 from models.fields import converted
 
-router = APIRouter(prefix="/admin/keys", tags=["admin"], responses=problems(401, 403, 422))
+router = api_router(prefix="/admin/keys", tags=["admin"], responses=problems(401, 403, 422))
 Id = Annotated[str, Path(description="The key's id, as listed.", max_length=200)]
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
@@ -16,14 +16,14 @@ from app.calibration.label_candidates import (
 )
 from app.calibration.labels import FEWEST
 from app.http.auth import CallerDependency
-from app.http.openapi import problems
+from app.http.openapi import api_router, problems
 from app.http.responses import answer_response
 from app.http.schemas import CollectionPath
 from app.requests import Mode, QueryText, SimilarityText, filter_of
 from indexer.tuning import ThresholdOn
 from models.fields import converted
 
-router = APIRouter(
+router = api_router(
     prefix="/admin/collections/{collection}", tags=["admin"], responses=problems(401, 403, 404, 409, 422)
 )
 

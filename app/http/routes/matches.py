@@ -4,12 +4,12 @@ import asyncio
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Path, Query
+from fastapi import Header, Path, Query
 from starlette.responses import Response, StreamingResponse
 
 from app.http.auth import CallerDependency
 from app.http.event_stream import EventStream, event_stream
-from app.http.openapi import problems
+from app.http.openapi import api_router, problems
 from app.http.responses import answer_response
 from app.http.schemas import CollectionPath, QueryTag
 from app.phrases.answers import EventPage, MatchText
@@ -17,7 +17,7 @@ from app.phrases.service import MAX_EVENTS
 from app.requests import MAX_CONTEXT, QueryText
 from indexer.phrases import EventFilter
 
-router = APIRouter(
+router = api_router(
     prefix="/collections/{collection}/matches", tags=["phrases"], responses=problems(401, 403, 404, 410, 422)
 )
 Phrases = Annotated[list[QueryText] | None, Query(description="Only this phrase; repeat for several.")]

@@ -2,17 +2,17 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from starlette.responses import Response
 
 from app.collections.reading import MAX_LISTED, MetadataCounts
 from app.http.auth import CallerDependency
-from app.http.openapi import problems
+from app.http.openapi import api_router, problems
 from app.http.responses import answer_response
 from app.http.schemas import CollectionPath
 from app.requests import filter_of
 
-router = APIRouter(
+router = api_router(
     prefix="/collections/{collection}/metadata", tags=["documents"], responses=problems(401, 403, 404, 422)
 )
 

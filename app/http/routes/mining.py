@@ -2,12 +2,12 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Request
+from fastapi import Path, Request
 from pydantic_core import from_json
 from starlette.responses import FileResponse, Response
 
 from app.http.auth import CallerDependency
-from app.http.openapi import file_of, problems
+from app.http.openapi import api_router, file_of, problems
 from app.http.pools import in_pool
 from app.http.responses import answer_response
 from app.mining.tables import TableName, check_format
@@ -15,7 +15,7 @@ from app.requests import MiningRequest
 from app.tabular import MEDIA_TYPES
 from app.tasks.answers import TaskDescription
 
-router = APIRouter(prefix="/mine", tags=["search"], responses=problems(401, 403, 404, 409, 422))
+router = api_router(prefix="/mine", tags=["search"], responses=problems(401, 403, 404, 409, 422))
 Id = Annotated[str, Path(description="The task's id.", max_length=200)]
 Table = Annotated[TableName, Path(description="`hits`, their `counts`, or `copies`, the near-copies of the phrases.")]
 

@@ -3,13 +3,13 @@
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import Path, Query, Request
 from pydantic import AfterValidator, ConfigDict, Field
 from starlette.responses import Response
 
 from app.calibration.answers import ThresholdHistory
 from app.http.auth import CallerDependency
-from app.http.openapi import problems
+from app.http.openapi import api_router, problems
 from app.http.pools import in_pool
 from app.http.responses import answer_response
 from app.http.schemas import CollectionPath, Note, QueryTag
@@ -24,7 +24,9 @@ from indexer.tuning import ThresholdOn
 from models.errors import InvalidInput
 from models.fields import converted
 
-router = APIRouter(prefix="/collections/{collection}/phrases", tags=["phrases"], responses=problems(401, 403, 404, 422))
+router = api_router(
+    prefix="/collections/{collection}/phrases", tags=["phrases"], responses=problems(401, 403, 404, 422)
+)
 Name = Annotated[str, Path(description="The phrase's name, percent-encoded.")]
 
 

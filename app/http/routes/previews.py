@@ -1,17 +1,16 @@
 """``/admin/collections/{collection}/thresholds/preview``: counts for a threshold before it is set."""
 
-from fastapi import APIRouter
 from starlette.responses import Response
 
 from app.calibration.preview import Preview
 from app.http.auth import CallerDependency
-from app.http.openapi import problems
+from app.http.openapi import api_router, problems
 from app.http.responses import answer_response
 from app.http.schemas import CollectionPath
 from app.requests import PreviewOptions, PreviewRequest
 from models.fields import converted
 
-router = APIRouter(
+router = api_router(
     prefix="/admin/collections/{collection}/thresholds/preview",
     tags=["admin"],
     responses=problems(401, 403, 404, 409, 422, 507),

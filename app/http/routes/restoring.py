@@ -3,12 +3,11 @@
 from typing import Annotated, Self
 
 import numpy as np
-from fastapi import APIRouter
 from pydantic import ConfigDict, Field, model_validator
 from starlette.responses import Response
 
 from app.http.auth import CallerDependency
-from app.http.openapi import problems
+from app.http.openapi import api_router, problems
 from app.http.responses import answer_response
 from app.http.routes.comparing import SpanBody, reach_of
 from app.requests import Body, CollectionName
@@ -27,7 +26,7 @@ from indexer.engine.query import Filter
 from models.encoders.restorable.base import Memory
 from models.errors import InvalidInput
 
-router = APIRouter(tags=["search"], responses=problems(401, 403, 404, 409, 422))
+router = api_router(tags=["search"], responses=problems(401, 403, 404, 409, 422))
 Vector = list[float]
 
 

@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.responses import Response
 
 from app.http.auth import Caller, CallerDependency, not_found_for
 from app.http.field_errors import field_errors
 from app.http.media_types import content_of, preferred_format
-from app.http.openapi import problems
+from app.http.openapi import api_router, problems
 from app.http.problems import is_of_server, printable
 from app.http.responses import CURSOR_HEADER, answer_response, cursor_header, stream_response
 from app.http.schemas import BadQuery, BatchBody
@@ -20,7 +20,7 @@ from app.search.export_formats import FORMATS
 from indexer.errors import CollectionNotFound
 from models.errors import InvalidInput, SpanseekError
 
-router = APIRouter(prefix="/search", tags=["search"], responses=problems(401, 403, 404, 409, 422, 507))
+router = api_router(prefix="/search", tags=["search"], responses=problems(401, 403, 404, 409, 422, 507))
 
 
 @router.post(

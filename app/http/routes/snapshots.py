@@ -2,20 +2,20 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 from pydantic import ConfigDict, Field
 from starlette.responses import FileResponse, Response
 
 from app.collections.snapshots import SnapshotDescription, SnapshotList
 from app.http.auth import CallerDependency
-from app.http.openapi import file_of, problems
+from app.http.openapi import api_router, file_of, problems
 from app.http.pools import in_pool
 from app.http.receiving import followed
 from app.http.responses import answer_response
 from app.requests import Body, CollectionName
 from app.tasks.answers import TaskDescription
 
-router = APIRouter(
+router = api_router(
     prefix="/admin/collections/{collection}/snapshots", tags=["snapshots"], responses=problems(401, 403, 404, 422)
 )
 Name = Annotated[CollectionName, Path(description="The collection, also one that was deleted.")]

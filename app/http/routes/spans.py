@@ -2,17 +2,16 @@
 
 import asyncio
 
-from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
 from app.http.auth import CallerDependency
-from app.http.openapi import problems
+from app.http.openapi import api_router, problems
 from app.http.responses import answer_response
 from app.texts.requests import SpansRequest
 from app.texts.span_answers import SpansAnswer
 
-router = APIRouter(tags=["search"], responses=problems(401, 403, 422))
+router = api_router(tags=["search"], responses=problems(401, 403, 422))
 
 
 @router.post("/spans", response_model=SpansAnswer, summary="Find the best spans of texts that are not indexed")

@@ -5,15 +5,15 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Annotated, Any, Literal, TypeAlias
 
-from fastapi import APIRouter, Path, Query, Request
 from fastapi import Body as RequestBody
+from fastapi import Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pydantic_core import to_json
 from starlette.responses import Response, StreamingResponse
 
 from app.answers import described
 from app.http.auth import Caller, CallerDependency
-from app.http.openapi import LINES, problems
+from app.http.openapi import LINES, api_router, problems
 from app.http.pools import in_pool
 from app.http.receiving import receive_file, receive_upload, task_or_wait
 from app.http.responses import answer_response
@@ -26,7 +26,7 @@ from app.tasks.service import MAX_LISTED
 from indexer.catalog.tasks import Status
 from models.types import JsonValue
 
-router = APIRouter(tags=["tasks"], responses=problems(401, 403, 422))
+router = api_router(tags=["tasks"], responses=problems(401, 403, 422))
 Id = Annotated[str, Path(description="The task's id.", max_length=200)]
 Wait = Annotated[float, Query(ge=0, le=60, description="Seconds to wait for its end before the answer.")]
 _Column = Annotated[str, StringConstraints(min_length=1, max_length=1000)]

@@ -2,14 +2,14 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import ConfigDict, Field, FiniteFloat
 from starlette.responses import Response
 
 from app.calibration.answers import ModeThreshold, ModeThresholds, PhraseThresholds, ThresholdHistory
 from app.calibration.phrase_thresholds import PhraseThresholdsRequest
 from app.http.auth import CallerDependency
-from app.http.openapi import problems
+from app.http.openapi import api_router, problems
 from app.http.pools import in_pool
 from app.http.responses import answer_response
 from app.http.routes.calibrations import LABELS, LabelBody, labels_of
@@ -17,7 +17,7 @@ from app.http.schemas import CollectionPath, Note
 from app.requests import Body, Mode, Similarity
 from indexer.tuning import ThresholdOn
 
-router = APIRouter(
+router = api_router(
     prefix="/admin/collections/{collection}/thresholds", tags=["admin"], responses=problems(401, 403, 404, 422)
 )
 

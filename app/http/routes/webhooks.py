@@ -2,12 +2,12 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
 from app.http.auth import CallerDependency
-from app.http.openapi import problems
+from app.http.openapi import api_router, problems
 from app.http.pools import in_pool
 from app.http.responses import answer_response
 from app.http.routes.phrases import PhraseName, Tags
@@ -21,7 +21,7 @@ from indexer.catalog.names import checked_tags
 from indexer.catalog.webhooks import WebhookChanges, WebhookDraft
 from indexer.phrases import EventFilter
 
-router = APIRouter(
+router = api_router(
     prefix="/collections/{collection}/webhooks", tags=["webhooks"], responses=problems(401, 403, 404, 422)
 )
 Id = Annotated[str, Path(description="The webhook's id.", max_length=200)]
