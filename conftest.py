@@ -7,7 +7,7 @@ import hypothesis
 import pytest
 from jaxtyping import install_import_hook
 
-import tests.checking  # noqa: F401  the hook looks its checker up, but does not import it
+from tests import checking
 from tests.examples import examples
 
 # Kernels are left out: numba compiles them, and their wrappers' shapes are the callers' as well.
@@ -65,6 +65,7 @@ collect_ignore_glob += [
 ]
 collect_ignore_glob += ["client/spanseek/mcp/*"] if find_spec("mcp") is None else ["client/spanseek/mcp/__main__.py"]
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "false"
+checking.install()
 install_import_hook(CHECKED, "tests.checking.checked")
 
 for name in [name for name in os.environ if name.startswith("SPANSEEK_")]:

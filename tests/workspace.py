@@ -3,9 +3,11 @@
 import time
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
+from functools import cache
 from itertools import count
 from math import inf
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any
 
@@ -51,6 +53,21 @@ def encoders_of(encoder: Encoder, restorer: Restorer | None = None, span_score: 
     return encoders
 
 
+def migrated(path: Path) -> Path:
+    """The file of a catalog with all tables: one that is there, or a copy of an empty one, quickly made."""
+    if not path.exists():
+        path.write_bytes(_empty_catalog())
+    return path
+
+
+@cache
+def _empty_catalog() -> bytes:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "catalog.sqlite3"
+        upgrade(f"sqlite:///{path}")
+        return path.read_bytes()
+
+
 class Workspace(AbstractContextManager["Workspace"]):
     """One collection, ``c``, unless another is named."""
 
@@ -78,8 +95,9 @@ class Workspace(AbstractContextManager["Workspace"]):
             restorable=restorer is not None or None,
             store_text=store_text,
         )
-        url = catalog_url or f"sqlite:///{folder / 'catalog.sqlite3'}"
-        upgrade(url)
+        if catalog_url:
+            upgrade(catalog_url)
+        url = catalog_url or f"sqlite:///{migrated(folder / 'catalog.sqlite3')}"
         self.catalog = Catalog(url)
         # A clock that leaps makes every look at the store a fresh one.
         encoders = self.encoders = encoders_of(self.encoder, restorer, span_score)
