@@ -56,6 +56,7 @@ def encoders_of(encoder: Encoder, restorer: Restorer | None = None, span_score: 
 def migrated(path: Path) -> Path:
     """The file of a catalog with all tables: one that is there, or a copy of an empty one, quickly made."""
     if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(_empty_catalog())
     return path
 
