@@ -82,6 +82,9 @@ class Membership:
     def _look(self) -> None:
         self._follow_nodes()
         self._read_figures()
+        for peer in self._peers.silent(self._options.deadline_s):
+            _log.warning("%s is silent, and not asked until it answers", peer.name)
+            self._peers.lose(peer)
         for peer in self._peers:
             if peer.figures.draining and peer.state is not State.DRAINED:
                 self._help(peer, partial(self._hand_over, peer))
@@ -136,6 +139,7 @@ class Membership:
         transport.result(transport.probe(peer.handle), _ENTER_S)
         others = [other for other in self._peers.ready if other is not peer]
         self._hold(peer, [each for each in self._known() if peer in self._peers.holders(each.segment, [*others, peer])])
+        peer.seen = time.monotonic()
         self._peers.enter(peer)
 
     def _hand_over(self, peer: Peer) -> None:

@@ -82,6 +82,14 @@ class Peers:
         """Those that are asked."""
         return tuple(peer for peer in self if peer.state is State.READY)
 
+    def silent(self, seconds: float) -> list[Peer]:
+        """Those that are asked and have not spoken for so long while another has: their nodes may be cut off.
+
+        Where all are silent it is this process, or its network, that was late.
+        """
+        newest = max((peer.seen for peer in self), default=0.0)
+        return [peer for peer in self.ready if peer.seen < newest - seconds]
+
     def add(self, peer: Peer) -> None:
         """Add an actor, which is not asked before it :meth:`enter`\\ s."""
         self._peers[peer.name] = peer
