@@ -32,7 +32,7 @@ from tests.workspace import Workspace, document
 pytestmark = [pytest.mark.slow, pytest.mark.native_precision, pytest.mark.timeout(600)]
 
 # While actors are killed.
-QUERIES = 300 if ROUNDS else 60
+QUERIES = 300 if ROUNDS else 25
 WORDS = ["the", "parcel", "never", "came", "to", "my", "door", "please", "cancel", "invoice", "router", "slow", "again"]
 REQUESTS: list[dict[str, Any]] = [
     {"text": "the parcel never came"},
