@@ -89,7 +89,7 @@ def open_store(
 
 
 def segments_options(settings: Settings) -> SegmentsOptions:
-    """Where the settings keep segments: the data folder, or a bucket."""
+    """The place of segments by the settings: the data folder, or a bucket."""
     if not settings.segments_url:
         return SegmentsOptions(settings.data_dir / "collections")
     return SegmentsOptions(settings.cache_folder, settings.segments_url, round(settings.segments_cache_gb * 2**30))

@@ -153,7 +153,7 @@ def _groups(rows: Iterable[Row]) -> Iterator[list[Row]]:
 
 
 def _taken(lines: io.StringIO) -> bytes:
-    """What was written since the last call."""
+    """The bytes that were written since the last call."""
     written = lines.getvalue().encode()
     lines.seek(0)
     lines.truncate()
@@ -180,6 +180,6 @@ class _Sink(io.RawIOBase):
         return len(piece)
 
     def taken(self) -> bytes:
-        """What was written since the last call."""
+        """The bytes that were written since the last call."""
         pieces, self._pieces = self._pieces, []
         return b"".join(pieces)

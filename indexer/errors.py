@@ -170,7 +170,7 @@ class NothingToUndo(SpanseekError):
 
 
 class CursorExpired(SpanseekError):
-    """What follows the cursor is no longer kept."""
+    """The generation of the cursor is no longer kept."""
 
     code = "cursor_expired"
 

@@ -34,7 +34,7 @@ _free: list[int] = []
 
 
 def lost_pages() -> int:
-    """How many times pages of guarded mappings have been found gone, since a file was cut or could not be read.
+    """The number of times that pages of guarded mappings were found gone, since a file was cut or could not be read.
 
     They read as zeros from then on: whoever reads mapped files compares this before and after.
     """

@@ -27,7 +27,7 @@ class OnCluster:
     def maker(
         self, segments: Segments, target: Collection, options: EncoderOptions, segment_units: int
     ) -> "ClusterMaker":
-        """What makes the segments of a collection. Raises ``ExecutorUnavailable`` without Ray."""
+        """The maker of a collection's segments. Raises ``ExecutorUnavailable`` without Ray."""
         require_ray()
         from indexer.indexing.cluster_maker import ClusterMaker
 
@@ -35,14 +35,14 @@ class OnCluster:
         return ClusterMaker(segments, target.id, making, self.cluster, by_gpu=by_gpu, segment_units=segment_units)
 
     def making(self, collection_id: str, recipe: Recipe, options: EncoderOptions) -> "Making":
-        """What every actor is sent."""
+        """The message to every actor."""
         segments = replace(self.segments, folder=self.segments.folder.absolute())
         return Making(_travelling(options), segments, collection_id, recipe)
 
 
 @dataclass(frozen=True, slots=True)
 class Making:
-    """What an actor is sent: the models of a recipe, and where its segments are to lie. Picklable."""
+    """The message to an actor: the models of a recipe, and the place of its segments. Picklable."""
 
     encoders: EncoderOptions
     segments: SegmentsOptions
@@ -50,7 +50,7 @@ class Making:
     recipe: Recipe
 
     def __call__(self) -> "LocalMaker":
-        """What makes segments in this process. Raises ``RecipeMismatch`` where the weights are others."""
+        """The maker of segments in this process. Raises ``RecipeMismatch`` where the weights are others."""
         from indexer.indexing.segment_maker import LocalMaker
 
         encoders = Encoders(self.encoders)

@@ -1,4 +1,4 @@
-"""What stands in front of the server: proxies, the addresses that they pass on, and the prefix they serve it under.
+"""Proxies in front of the server: the addresses that they pass on, and the prefix they serve it under.
 
 Every header about them is believed of trusted proxies alone. By ASGI, ``root_path`` is the prefix and ``path`` begins
 with it: routes, redirects and the OpenAPI document follow from that.

@@ -1,4 +1,4 @@
-"""How the page signs people in at an identity provider: what is public of it, and where its answers may come from."""
+"""Signing in on the page at an identity provider: its public settings, and the origin of its answers."""
 
 from dataclasses import dataclass
 from typing import Annotated

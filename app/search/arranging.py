@@ -37,7 +37,7 @@ TEXT: Final = "text"
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a request asks of the list of its hits, parsed. ``collapse`` is a key; with ``by_text`` hits of one text.
+    """A request's options for the list of its hits, parsed. ``collapse`` is a key; with ``by_text`` hits of one text.
 
     ``limit`` is the number of hits that are read, so that one more says whether there are more.
     """

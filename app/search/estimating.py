@@ -1,4 +1,4 @@
-"""How many sentences of a collection are likely matches: estimated by a sample, beyond what a search shows.
+"""An estimate of the likely matches of a collection, by a sample of what a search does not show.
 
 No sentence whose best span is less similar than ``Verifier.least`` is likely. The others are ranked by similarity and
 drawn from strata, as label candidates are; the second look judges those. The same search of the same generation draws

@@ -41,7 +41,7 @@ class Sorting:
     descending: bool = False
 
     def key_of(self, value: JsonValue) -> SortKey | None:
-        """What a value is sorted by; of a list its first element in this order. None for what has no order.
+        """The key that a value is sorted by; for a list that of its first element, None for what has no order.
 
         >>> Sorting(Field("document", ("n",)), descending=True).key_of([2, 7, None])
         (1, 7.0)

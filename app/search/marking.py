@@ -1,4 +1,4 @@
-"""Which units of a judged hit are marked: those that its verdict rests on, fitted to the clause."""
+"""The marked units of a judged hit: those that its verdict rests on, fitted to the clause."""
 
 from collections.abc import Sequence
 

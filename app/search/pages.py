@@ -17,7 +17,7 @@ from models.errors import InvalidInput
 
 
 class _Position(NamedTuple):
-    """What a cursor says: its generation, its place, 1 if the list took the second look, and digests of the list."""
+    """A cursor's content: its generation, its place, 1 if the list took the second look, and digests of the list."""
 
     generation: int
     place: int

@@ -82,7 +82,7 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What was counted in a whole collection: all hits, and an estimate of the likely matches."""
+    """Counts of a whole collection: all hits, and an estimate of the likely matches."""
 
     total: Total | None = None
     estimate: Estimate | None = None
@@ -172,7 +172,7 @@ class SearchService:
         return literal.count(prepared.snapshot, prepared.mode, encoded.query, prepared.terms, floor, selection)
 
     def counted(self, encoded: Encoded) -> Counted:
-        """What a request asks to count in the whole collection: its hits exactly, likely matches by a sample.
+        """The counts that a request asks for, of the whole collection: its hits exactly, likely matches by a sample.
 
         Raises ``SegmentCorrupt`` if a segment is missing.
         """

@@ -35,7 +35,7 @@ _UNLIKELY: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the second look says of a result, and the clause that it read."""
+    """The second look's judgement of a result, and the clause that it read."""
 
     clause: Clause
     judgement: Judgement
@@ -130,7 +130,7 @@ class SecondLook:
         return self._spans
 
     def clauses(self, results: Sequence["Results"]) -> list[list[Clause]]:
-        """What is read of every search's results."""
+        """The clauses that are read of every search's results."""
         read = [of for of in results if of.rows]
         found = iter([clauses_of(of, span) for of, span in zip(read, self.span_queries(read), strict=True)])
         return [next(found) if of.rows else [] for of in results]
@@ -232,7 +232,7 @@ def summary(results: Ordered) -> Verified | Literal[False] | None:
 
 
 def clauses_of(results: Results, span: object) -> list[Clause]:
-    """What is read of results, from their phrase as a query for spans."""
+    """The clauses of results to read, by their phrase as a query for spans."""
     text, recipe = results.request.text or "", results.snapshot.recipe
     terms = words(text, recipe.text) if has_words(recipe) else ()
     documents = results.mode.unit == "document" and not results.are_spans

@@ -30,7 +30,7 @@ _FILLERS: Final = frozenset(
 
 
 def notice_of(text: str | None) -> str | None:
-    """What is to be said of a query without words; None for all others.
+    """The notice for a query without words; None for all others.
 
     >>> notice_of("."), notice_of("cancel, um")
     ('The query holds no words: its signs are searched for.', None)

@@ -171,7 +171,7 @@ class UploadLines:
         return self._file.tell() if self._file is not None and not self._file.closed else self.total_bytes
 
     def report(self) -> dict[str, JsonValue]:
-        """What was concluded about a file or a table, and what of its text was left out; of lines nothing."""
+        """The conclusions about a file or a table, and the text that was left out; none for lines."""
         source = self._source
         if source is None:
             return {}

@@ -16,7 +16,7 @@ _TRANSLATED: Final = IPv6Network("64:ff9b::/96")
 
 @dataclass(frozen=True, slots=True)
 class AddressRules:
-    """What may be reached. ``allowed`` networks may also be private, and be reached without TLS.
+    """The addresses that may be reached. ``allowed`` networks may also be private, and be reached without TLS.
 
     >>> rules = AddressRules.of(["10.1.0.0/16"])
     >>> [rules.permits(ip_address(each), encrypted=True) for each in ("10.1.2.3", "10.2.0.1", "8.8.8.8", "::1")]

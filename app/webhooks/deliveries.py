@@ -1,4 +1,4 @@
-"""What a webhook sends next: its body, its id, and where the webhook is afterwards."""
+"""The next delivery of a webhook: its body, its id, and the webhook's place afterwards."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

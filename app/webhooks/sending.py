@@ -133,7 +133,7 @@ class _TimedStream(httpcore.NetworkStream):
         return _TimedStream(self._stream.start_tls(ssl_context, server_hostname, _left(self._deadline)), self._deadline)
 
     def get_extra_info(self, info: str) -> Any:  # noqa: ANN401
-        """What the stream knows of itself."""
+        """The stream's own details."""
         return self._stream.get_extra_info(info)
 
 

@@ -36,7 +36,7 @@ class Delivering:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What is sent: a letter, or the events up to a cursor. ``restart`` if they begin anew."""
+    """The content of a delivery: a letter, or the events up to a cursor. ``restart`` if they begin anew."""
 
     letter: Letter | None = None
     through: EventCursor | None = None

@@ -51,7 +51,7 @@ class WebhookChanges:
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """What a secret follows from, together with a key outside of the catalog, of which ``key_mark`` is a hash."""
+    """The seed of a secret, together with a key outside of the catalog, of which ``key_mark`` is a hash."""
 
     salt: str
     key_mark: str

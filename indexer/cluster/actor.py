@@ -1,4 +1,4 @@
-"""What runs in an actor: it holds views of segments in memory, and answers steps of queries about them."""
+"""The work of an actor: it holds views of segments in memory, and answers steps of queries about them."""
 
 import logging
 import time
@@ -58,7 +58,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What an actor says of itself. ``idle_s`` is the time since it was asked last, None if it never was."""
+    """An actor's own figures. ``idle_s`` is the time since it was asked last, None if it never was."""
 
     segments: int = 0
     units: int = 0

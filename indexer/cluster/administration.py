@@ -1,4 +1,4 @@
-"""What an operator sees and does of the actors of a cluster, without being one of its fronts."""
+"""An operator's view of the actors of a cluster, and his commands to them, without being one of its fronts."""
 
 from dataclasses import dataclass
 from typing import Final

@@ -1,4 +1,4 @@
-"""Which members hold a segment: rendezvous hashing, the same for every front, without a table that all must share."""
+"""The members that hold a segment: rendezvous hashing, the same for every front, without a shared table."""
 
 from collections.abc import Iterable
 from functools import lru_cache

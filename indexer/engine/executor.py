@@ -111,7 +111,7 @@ class Memo(dict[str, Any]):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What every segment is asked in one round: statistics, or at last the rows. Picklable, as its query is.
+    """One round's question to every segment: statistics, or at last the rows. Picklable, as its query is.
 
     All steps of one query have its ``number``.
     """
@@ -201,7 +201,7 @@ class Executor:
         return 0
 
     def unreachable(self, key: "SegmentKey") -> SpanseekError | None:
-        """Why a segment cannot be asked now, while others can; snapshots leave it out. None if it can."""
+        """The reason why a segment cannot be asked now, while others can; snapshots leave it out. None if it can."""
         return None
 
     @property

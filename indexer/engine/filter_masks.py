@@ -1,4 +1,4 @@
-"""Which documents and parts of a segment pass a filter: the one place that evaluates filters.
+"""Masks of the documents and parts of a segment that pass a filter: the one place that evaluates filters.
 
 A comparison is evaluated on the different values of its field, and looked up for every row. It is false of a row
 without the key; ``not`` of it is true there.
@@ -140,7 +140,7 @@ def _ordered(values: Values, ordering: str, bound: JsonValue) -> Bool[np.ndarray
 
 
 def _computed(function: str, members: pa.Array, argument: object) -> Bool[np.ndarray, " members"]:
-    """What a function of pyarrow says of members, of which null passes nothing."""
+    """The answer of a function of pyarrow for members; null passes nothing."""
     import pyarrow.compute as pc  # only filters need it, and importing it takes as long as a short search
 
     compute: Callable[..., pa.BooleanArray] = getattr(pc, function)

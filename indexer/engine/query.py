@@ -41,7 +41,7 @@ class Filter:
 
     @property
     def reach(self) -> "Filter":
-        """What holds whatever is asked: the documents that the asker may know of."""
+        """The filter of every request of the asker: the documents that he may know of."""
         return Filter(always=self.always)
 
     def within(self, always: Expression | None) -> "Filter":

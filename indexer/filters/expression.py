@@ -95,7 +95,7 @@ class Or:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Not:
-    """What the child is not true of."""
+    """The negation of its child."""
 
     child: "Expression"
 
@@ -140,7 +140,7 @@ def too_deep(place: str) -> FilterInvalid:
 
 
 def _unfit(operator: str, value: JsonValue) -> str | None:
-    """Why an operator cannot have a value; None if it can."""
+    """The reason for which an operator cannot have a value; None if it can."""
     if isinstance(value, list | dict | tuple):
         return f"`{operator}` compares with a string, a number, true, false or null"
     if isinstance(value, float) and value - value != 0:

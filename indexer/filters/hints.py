@@ -15,7 +15,7 @@ _QUOTES: Final = 'Strings stand in double quotes: `team = "B"`.'
 
 
 def hint_for_sign(sign: str) -> str:
-    """What stands in place of a sign that cannot be read; empty where nothing is known.
+    """The sign that is meant where one cannot be read; empty where nothing is known.
 
     >>> hint_for_sign("&"), hint_for_sign("'")
     ('Write `and`.', 'Strings stand in double quotes: `team = "B"`.')
@@ -26,7 +26,7 @@ def hint_for_sign(sign: str) -> str:
 
 
 def hint_for_value(text: str) -> str:
-    """What to write where a value is expected and something else stands.
+    """Advice where a value is expected and something else stands.
 
     >>> hint_for_value("B"), hint_for_value("=")
     ('Strings stand in double quotes: `team = "B"`.', 'Equality is a single `=`.')
@@ -37,7 +37,7 @@ def hint_for_value(text: str) -> str:
 
 
 def hint_for_operator(text: str, key: str) -> str:
-    """What to write where an operator is expected behind a key, and something else stands.
+    """Advice where an operator is expected behind a key, and something else stands.
 
     >>> hint_for_operator("not", "team")
     '`not` stands before the comparison: `not team in ["A"]`, `not team is null`.'
@@ -55,7 +55,7 @@ def hint_for_operator(text: str, key: str) -> str:
 
 
 def hint_for_joint(text: str) -> str:
-    """What to write where ``and`` or ``or`` is expected, and something else stands.
+    """Advice where ``and`` or ``or`` is expected, and something else stands.
 
     >>> hint_for_joint("AND")
     'The words of filters are written in lower case: `and`.'

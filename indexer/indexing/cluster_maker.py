@@ -76,7 +76,7 @@ class ClusterMaker:
         return self._pool.under_way
 
     def steps(self, batches: Iterable[Sequence[Hashed]]) -> Generator[Step, None, None]:
-        """What becomes of documents, in their order."""
+        """The outcome of documents, in their order."""
         blocks = self._blocks(batches)
         first = next(blocks, None)
         if first is None:

@@ -71,7 +71,7 @@ class SegmentMaker(Protocol):
         ...
 
     def steps(self, batches: Iterable[Sequence[Hashed]]) -> Generator[Step, None, None]:
-        """What becomes of documents, in their order; closing it ends all work."""
+        """The outcome of documents, in their order; closing it ends all work."""
         ...
 
 
@@ -100,7 +100,7 @@ class LocalMaker:
         self.under_way: Collection[str] = ()
 
     def steps(self, batches: Iterable[Sequence[Hashed]], name: str | None = None) -> Generator[Step, None, None]:
-        """What becomes of documents; ``name`` is that of the only segment, if there is to be one."""
+        """The outcome of documents; ``name`` is that of the only segment, if there is to be one."""
         begun = self._clock()
         documents = self._split(batches)
         pools = encode(self._encoder, documents, self._encoder.batch_tokens, self._forward, clock=self._clock)

@@ -111,7 +111,7 @@ def check_known(snapshot: Snapshot, fields: Iterable[tuple[str, Field]], filter:
 
 
 def _no_such_key(field: Field, snapshot: Snapshot, filter: Filter) -> tuple[str, str]:
-    """What is wrong with a field, and the nearest one that occurs."""
+    """The error in a field, and the nearest field that occurs."""
     parts = snapshot.map(_PathQuery(), Selection(filter=filter.reach)).parts
     keys = frozenset().union(*parts)
     name, level = printed_field(field), "part" if field.level == "part" else "document"

@@ -67,7 +67,7 @@ def with_units(recipe: Recipe) -> dict[str, Details]:
 
 
 def of_units(details: Mapping[str, Any]) -> tuple[TextForm, dict[str, Any]]:
-    """How texts are read, from the details of units, and the details of all other representations.
+    """The form of texts, from the details of units, and the details of all other representations.
 
     Raises ``ValueError`` for a way that is not known.
 

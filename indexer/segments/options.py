@@ -1,4 +1,4 @@
-"""Where segments lie, as plain values that travel: every process that reads segments makes what opens them of these."""
+"""The place of segments as plain values that travel: every process that reads segments makes its storage of these."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -18,7 +18,7 @@ class SegmentsOptions:
 
 
 def make_segments(options: SegmentsOptions) -> Segments:
-    """What opens the segments. Raises ``SegmentsUnavailable`` for a URL that names no bucket."""
+    """The storage of the segments. Raises ``SegmentsUnavailable`` for a URL that names no bucket."""
     if not options.url:
         return LocalSegments(options.folder)
     from indexer.segments.bucket.objects import open_bucket

@@ -1,4 +1,4 @@
-"""Where the segments of collections lie: the seam between those who read and write them and folders or buckets."""
+"""The place of collections' segments: the seam between those who read and write them and folders or buckets."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager

@@ -21,7 +21,7 @@ _KEPT: Final = 64
 
 
 class _Missing:
-    """What a path that leads nowhere finds."""
+    """The value at a path that leads nowhere."""
 
 
 _MISSING: Final = _Missing()
@@ -240,7 +240,7 @@ def _paths_within(value: JsonValue, path: Path) -> set[Path]:
 
 
 def _below(value: JsonValue, path: Path) -> JsonValue | _Missing:
-    """What keys lead to within a value."""
+    """The value that keys lead to within another."""
     for key in path:
         if not isinstance(value, dict) or key not in value:
             return _MISSING

@@ -92,7 +92,7 @@ def _check_size(package: Package) -> None:
 
 
 def _shown(cell: Any) -> str:  # noqa: ANN401 - openpyxl has no types
-    """What the program shows of a cell; dates and times as ISO 8601, since their order depends on the machine."""
+    """A cell as the program shows it; dates and times as ISO 8601, since their order depends on the machine."""
     value = cell.value
     if isinstance(value, bool):
         return str(value).upper()

@@ -101,7 +101,7 @@ _APOSTROPHES: Final = str.maketrans(dict.fromkeys("\u2019\u2018\u02bc\u00b4\uff0
 
 
 class Reach(Enum):
-    """What a cue denies."""
+    """The scope that a cue denies."""
 
     CLAUSE = auto()  # what its clause says: "does not apply"
     PHRASE = auto()  # what follows, and not what the clause says before: "without regard to"

@@ -1,4 +1,4 @@
-"""Which folders of a cache are in use, by whichever process of the machine.
+"""Folders of a cache that are in use, by whichever process of the machine.
 
 A name is a byte of one file, which every process that uses it locks for reading; who wants to remove it locks the byte
 for itself. Such locks end with their process. The system counts them by process, not by thread, and forgets all of a

@@ -129,7 +129,7 @@ class Extraction:
         return data
 
     def _ended(self) -> InvalidDocument:
-        """Why the process ended by itself."""
+        """The reason for which the process ended by itself."""
         if self._process.wait() == -signal.SIGXCPU:
             return InvalidDocument("not a PDF that can be read: a page takes more than 8 seconds")
         return InvalidDocument("not a PDF that can be read: it takes too much memory, or breaks its reader")

@@ -49,7 +49,7 @@ _ENDS: Final = frozenset({"par", "sect", "page", "column", "nestcell"})
 
 @dataclass(slots=True)
 class _Group:
-    """What holds within a group."""
+    """The state within a group."""
 
     story: Story
     is_skipped: bool = False

@@ -29,7 +29,7 @@ _STRICT: Final = frozenset((Comparator.LESS_THAN, Comparator.MORE_THAN))
 
 
 class Relation(Enum):
-    """How two quantities relate."""
+    """The relation of two quantities."""
 
     EQUAL = auto()
     COMPATIBLE = auto()  # both can be true: at least 5, and 7
@@ -38,7 +38,7 @@ class Relation(Enum):
 
 
 class Agreement(NamedTuple):
-    """What a text says to the quantities of a phrase. Every quantity of the phrase is in one of the four fields.
+    """The answer of a text to the quantities of a phrase. Every quantity of the phrase is in one of the four fields.
 
     - ``met``: with an equal one of the text.
     - ``compatible``: with one of the text that can be true as well.
@@ -74,7 +74,7 @@ def compare(phrase: str, text: str) -> Agreement:
 
 
 def relation(left: Quantity, right: Quantity) -> Relation:
-    """How two quantities relate; symmetric.
+    """The relation of two quantities; symmetric.
 
     >>> five, seven = quantities("at least 5 or 7")
     >>> relation(five, seven).name, relation(five, five).name

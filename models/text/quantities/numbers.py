@@ -37,7 +37,7 @@ _ARTICLES: Final = frozenset(("a", "an"))
 
 
 class Kind(Enum):
-    """What a number is by its form."""
+    """The kind of a number by its form."""
 
     CARDINAL = auto()
     ORDINAL = auto()

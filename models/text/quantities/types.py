@@ -9,7 +9,7 @@ Rational = int | Fraction
 
 
 class Dimension(StrEnum):
-    """What a quantity measures. Quantities of different dimensions say nothing about each other."""
+    """The dimension that a quantity measures. Quantities of different dimensions say nothing about each other."""
 
     COUNT = "count"
     ORDINAL = "ordinal"
