@@ -26,7 +26,7 @@ _LINES: Final = "body.{table}.ndjson"
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The final part of a mining: the phrases whose hits are written, and the bytes of every table, of one generation."""
+    """The final part of a mining: the phrases whose hits are written, and every table's bytes, of one generation."""
 
     generation: int = -1
     phrases: int = 0
