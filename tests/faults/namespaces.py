@@ -13,6 +13,8 @@ from typing import Final
 
 HEAD: Final = "10.77.0.1"
 _BRIDGE: Final = "spanseek-br"
+# Ray's, of all nodes of this machine, which share its files.
+_SOCKETS: Final = Path("/tmp/ray/session_latest/sockets")
 _RAY: Final = Path(sys.executable).with_name("ray")
 
 
@@ -29,11 +31,16 @@ class Node:
         for what in (f"addr add {own}/16 dev eth0", "link set eth0 up", "link set lo up"):
             _ip(f"-n {self.name} {what}")
         options = [f"--address={address}", f"--node-ip-address={own}", f"--object-store-memory={store_bytes}"]
+        before = set(_SOCKETS.glob("raylet*"))
         self._process = subprocess.Popen(
             ["ip", "netns", "exec", self.name, str(_RAY), "start", "--num-cpus=1", "--block", *options],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
+        # Nodes that start at once would take one name for their sockets, and one of them would end.
+        while before.issuperset(_SOCKETS.glob("raylet*")):
+            assert self._process.poll() is None, f"{self.name} ended with {self._process.returncode}"
+            time.sleep(0.1)
 
     def cut(self, seconds: float) -> None:
         """Cut its cable, so that packets are lost in both directions without a word, and mend it after so long."""
