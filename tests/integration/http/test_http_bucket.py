@@ -61,7 +61,9 @@ def test_a_cluster_answers_from_a_bucket_as_one_process(settings: Settings, star
         answers = [each.search(**body) | {"took_ms": 0} for each in (client, single)]
         assert answers[0] == answers[1]
     assert client.post("/collections/sample/documents", DOCUMENT).status_code == 200
-    assert client.search(text="cancel my subscription")["hits"] == single.search(text="cancel my subscription")["hits"]
+    single = start(shared, Executor())  # the one that runs may be a quarter of a second behind
+    answers = [each.search(text="cancel my subscription")["hits"] for each in (client, single)]
+    assert answers[0] == answers[1]
     assert "new" in {hit["document_id"] for hit in client.search(text=DOCUMENT["text"])["hits"]}
     state = client.get("/admin/cluster").json()
     assert state["executor"] == "ray"

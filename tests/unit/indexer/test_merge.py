@@ -117,6 +117,11 @@ def sha_of(folder: Path) -> str:
 
 
 def peak(folder: Path, words: int) -> int:
+    """The least of three: what other threads of the process allocate meanwhile counts too."""
+    return min(peak_of_one(folder, words) for _ in range(3))
+
+
+def peak_of_one(folder: Path, words: int) -> int:
     big = [long(number, words, gap=100) for number in range(2)]
     source = Source(write(folder / f"big-{next(_number)}", big), np.ones(2, bool))
     tracemalloc.start()
