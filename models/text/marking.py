@@ -15,7 +15,7 @@ MOST_BEHIND: Final = 6
 AROUND: Final = 2 * MOST_BEHIND
 
 _CONJUNCTIONS: Final = frozenset({"and", "but", "so", "or", "nor", "yet", "however", "though", "because", "indeed"})
-_FUNCTION_WORDS: Final = frozenset(
+FUNCTION_WORDS: Final = frozenset(
     {
         *("a", "an", "the", "this", "these", "those", "my", "your", "our", "their", "his", "her", "its"),
         *("i", "we", "you", "he", "she", "it", "they", "that", "which", "who"),
@@ -76,4 +76,4 @@ class UnitsAround:
         return any(map(str.isalnum, self.texts[unit]))
 
     def _is_empty(self, unit: int) -> bool:
-        return not self._is_word(unit) or self.texts[unit].lower() in _FUNCTION_WORDS
+        return not self._is_word(unit) or self.texts[unit].lower() in FUNCTION_WORDS

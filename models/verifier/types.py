@@ -26,6 +26,11 @@ class Pair:
     mark: CharSpan | None = None
     similarity: float = 0.5
 
+    @property
+    def marked(self) -> tuple[int, int]:
+        """The code points of what is marked, or of the whole text."""
+        return (self.mark.start, self.mark.end) if self.mark else (0, len(self.text))
+
 
 @dataclass(frozen=True, slots=True)
 class Judgement:

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from jaxtyping import Float32
 
+from models.text.opposites import opposites
 from models.text.polarity import is_negated
 from models.text.quantities import compare
 from models.verifier.types import DIFFERENCES, LIKELY, VERDICTS, Difference, Judgement, Pair
@@ -24,7 +25,7 @@ class Evidence(NamedTuple):
 
     ``similarity`` is the first look's (raw). ``near`` is the network's log odds of a match, as far as the similarity is
     above 0.8: of near texts the network sees what differs, of others it knows less than the first look.
-    ``contradicted`` and ``met`` are of quantities, 1 or 0.
+    ``contradicted`` says that a quantity or an opposite contradicts the phrase, ``met`` that a quantity is met; 1 or 0.
     """
 
     similarity: float
@@ -69,9 +70,15 @@ def evidence_of(pair: Pair, log_odds: float) -> Evidence:
     >>> evidence_of(Pair("it takes two days", "It takes three days.", similarity=0.9), log_odds=-2.0)
     Evidence(similarity=0.9, near=-2.0, contradicted=1.0, met=0.0)
     """
-    agreement = compare(pair.phrase, pair.text)
-    contradicted, met = float(bool(agreement.contradicted)), float(bool(agreement.met))
-    return Evidence(pair.similarity, log_odds * nearness(pair), contradicted, met)
+    met = bool(compare(pair.phrase, pair.text).met)
+    return Evidence(pair.similarity, log_odds * nearness(pair), float(bool(_contradictions(pair))), float(met))
+
+
+def _contradictions(pair: Pair) -> list[Difference]:
+    """The differences that rules see and the scale weighs."""
+    seen: list[Difference] = ["number"] if compare(pair.phrase, pair.text).contradicted else []
+    # A sentence may say much more: a quantity is looked for in all of it, an opposite in what was found.
+    return [*seen, "antonym"] if opposites(pair.phrase, pair.text[slice(*pair.marked)]) else seen
 
 
 def log_odds_of(logits: Float32[np.ndarray, " outputs"]) -> float:
@@ -96,9 +103,8 @@ def judgement(pair: Pair, logits: Float32[np.ndarray, " outputs"] | None, scale:
     probability = round(scale.probability(evidence), 4)
     if probability >= LIKELY:
         return Judgement(probability, "match")
-    seen: list[Difference] = ["number"] if evidence.contradicted else []
-    start, end = (pair.mark.start, pair.mark.end) if pair.mark else (0, len(pair.text))
-    if is_negated(pair.phrase, 0, len(pair.phrase)) != is_negated(pair.text, start, end):
+    seen = _contradictions(pair)
+    if is_negated(pair.phrase, 0, len(pair.phrase)) != is_negated(pair.text, *pair.marked):
         seen.append("negation")
     is_other = logits is None or logits[2] > logits[1]
     if is_other and not seen and probability < _NEAR_MISS:

@@ -55,10 +55,14 @@ class Agreement(NamedTuple):
 def compare(phrase: str, text: str) -> Agreement:
     """Whether a text agrees with the quantities of a phrase.
 
+    If the text counts what the phrase counts, its counts of other things are passed over.
+
     >>> [len(pairs) for pairs in compare("a notice of 18 months", "a year and a half before it ends")]
     [1, 0, 0, 0]
     >>> [len(pairs) for pairs in compare("at least 5 seats for a week", "2 seats")]
     [0, 0, 1, 1]
+    >>> [len(pairs) for pairs in compare("three nights", "2 nights for 3 people")]
+    [0, 0, 1, 0]
     """
     sides: dict[Relation, list[tuple[Quantity, Quantity]]] = {relation: [] for relation in Relation}
     absent: list[Quantity] = []
@@ -97,6 +101,8 @@ def relation(left: Quantity, right: Quantity) -> Relation:
 
 def _best(quantity: Quantity, others: Sequence[Quantity]) -> tuple[Relation, Quantity | None]:
     """The first of the others that relates best."""
+    if any(quantity.counted & other.counted for other in others):
+        others = [other for other in others if not other.counted or quantity.counted & other.counted]
     relations = [(relation(quantity, other), other) for other in others]
     for wanted in list(Relation)[:3]:
         for found, other in relations:

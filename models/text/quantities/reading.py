@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import takewhile
 from typing import Final, NamedTuple
 
+from models.text.marking import FUNCTION_WORDS
 from models.text.quantities.amounts import ARTICLES, read_amount
 from models.text.quantities.calendar import NAMED_TIMES, read_moment
 from models.text.quantities.comparators import read_comparator
@@ -42,6 +44,8 @@ _FIRST: Final = (
 # "Double the fee" is a multiple, "double click" is none.
 _VERBS: Final = frozenset(("double", "triple"))
 _DETERMINERS: Final = frozenset(("the", "of", "what", "that", "my", "our", "its", "their", "your"))
+# A count is followed by what it counts, often after an adjective or two.
+_COUNTED: Final = 3
 _IDLE_BEFORE_MINUTE: Final = frozenset(("just", "wait", "on", "got", "give", "for"))
 
 
@@ -70,7 +74,8 @@ def quantities(text: str) -> tuple[Quantity, ...]:
         comparator = read_comparator(spoken, at, read.after, last, read.measure) or read.comparator
         after = _repeated(spoken, read)
         ends = spoken[at].start, spoken[after - 1].end
-        found.append(Quantity(*ends, read.measure, read.value, read.upper, comparator))
+        counted = _counted(spoken, after) if read.measure == COUNT else frozenset[str]()
+        found.append(Quantity(*ends, read.measure, read.value, read.upper, comparator, counted))
         at = last = after
     return tuple(found)
 
@@ -97,6 +102,14 @@ def _repeated(spoken: Sequence[Word], read: _Read) -> int:
     again = _read(spoken, read.after + 1, 0)
     same = again is not None and again[:2] == read[:2] and word_at(spoken, again.after) == ")"
     return again.after + 1 if again is not None and same else read.after
+
+
+def _counted(spoken: Sequence[Word], after: int) -> frozenset[str]:
+    """The words that follow a count up to the first that names nothing: ``3-star hotel in``, ``2 quiet rooms.``."""
+    first = after + (word_at(spoken, after) == "-")
+    following = [word.text for word in spoken[first : first + _COUNTED]]
+    names = takewhile(lambda word: word.isalpha() and word not in FUNCTION_WORDS, following)
+    return frozenset(name.removesuffix("s") for name in names)
 
 
 def _is_idle(spoken: Sequence[Word], at: int, last: int) -> bool:

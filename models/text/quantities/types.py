@@ -55,7 +55,10 @@ class Measure(NamedTuple):
 
 
 class Quantity(NamedTuple):
-    """A quantity that a text names at its code points ``start`` to ``end``: a value, or a range up to ``upper``."""
+    """A quantity that a text names at its code points ``start`` to ``end``: a value, or a range up to ``upper``.
+
+    ``counted`` has words that may name what a count counts, without their plurals.
+    """
 
     start: int
     end: int
@@ -63,6 +66,7 @@ class Quantity(NamedTuple):
     value: Rational | Date
     upper: Rational | None = None
     comparator: Comparator = Comparator.EXACTLY
+    counted: frozenset[str] = frozenset()
 
 
 COUNT: Final = Measure(Dimension.COUNT)

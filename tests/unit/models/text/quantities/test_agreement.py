@@ -104,3 +104,20 @@ def test_places_of_a_contradiction_are_named() -> None:
 
 def test_what_a_text_does_not_measure_is_absent() -> None:
     assert [quantity.value for quantity in compare("5 files in 2 days", "5 files").absent] == [172_800]
+
+
+@pytest.mark.parametrize(
+    ("phrase", "text", "is_met"),
+    [
+        ("three nights", "3 people for 4 nights", False),
+        ("three nights", "4 people and 3 nights, please", True),
+        ("a table for four people", "There are 4 of us", True),
+        ("two double rooms", "2 people in 3 small rooms", False),
+        ("a hotel of three stars", "2 nights in a 3-star hotel", True),
+        ("5 files", "6 folders with 5 pages", True),
+    ],
+)
+def test_counts_are_compared_with_counts_of_the_same_things(phrase: str, text: str, is_met: bool) -> None:
+    agreement = compare(phrase, text)
+    assert bool(agreement.met) is is_met
+    assert bool(agreement.contradicted) is not is_met
