@@ -37,7 +37,7 @@ def sampled(documents: Iterable[Document], count: int, skip: int = 0) -> list[Do
 
 def calls(data: Path, draw: int = 0) -> list[Document]:
     """400 conversations, a part for each turn: 200 of MultiDoGO's test split, which has the customers' side alone, 100
-    of the development part of SGD, and 100 of MultiWOZ. The second ``draw`` has those that follow."""
+    of the development part of SGD, and 100 of MultiWOZ. Further draws have those that follow."""
     return [
         *sampled(_multidogo(data), 200, 200 * draw),
         *(doc for source in ("sgd", "multiwoz") for doc in sampled(_dialogues(data, source), 100, 100 * draw)),
@@ -52,7 +52,13 @@ def contracts(data: Path) -> list[Document]:
 
 
 CORPORA: Final[Mapping[str, Callable[[Path], list[Document]]]] = MappingProxyType(
-    {"calls": calls, "contracts": contracts, "other_calls": partial(calls, draw=1)}
+    {
+        "calls": calls,
+        "contracts": contracts,
+        "other_calls": partial(calls, draw=1),
+        "third_calls": partial(calls, draw=2),
+        "fourth_calls": partial(calls, draw=3),
+    }
 )
 
 

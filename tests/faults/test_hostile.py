@@ -58,7 +58,7 @@ def flipped(whole: bytes, chance: random.Random) -> bytes:
 
 
 def cut(whole: bytes, chance: random.Random) -> bytes:
-    return whole[: chance.randrange(len(whole))]
+    return whole[: chance.randint(1, len(whole))]
 
 
 def doubled(whole: bytes, chance: random.Random) -> bytes:

@@ -1,10 +1,10 @@
 # ruff: noqa: T201
 """Measures the first screen of the page on the judged phrases: the hits that it marks as likely though they are not.
 
-    python -m tests.e2e.page.first_screen --address http://127.0.0.1:8000 [--collection calls|other_calls]
+    python -m tests.e2e.page.first_screen --address http://127.0.0.1:8000 [--collection other_calls]
 
 The collection holds the calls of that name (``spanseek eval judged-corpora``), indexed with the default encoder. Those
-of ``calls`` chose the page's mark of doubt; those of ``other_calls`` had no part in it. Rows that
+of ``calls`` chose the page's mark of doubt; those of the others had no part in it. Rows that
 the page shows as likely, without a doubt, are unmarked. One is right if a judge gave its place 1 or more, and wrong if
 he gave it 0; a place that nobody judged is counted apart. Also measures the time from the address to the verdict, and
 from a key or a move of the slider to the next frame, with 10,000 hits.
@@ -24,7 +24,8 @@ from urllib.parse import quote
 from playwright.sync_api import sync_playwright
 
 DATA = Path(__file__).parents[3] / "research" / "data"
-JUDGED = {"calls": DATA / "judged", "other_calls": DATA / "first_screen"}
+_OTHERS = ("other_calls", "third_calls", "fourth_calls")
+JUDGED = {"calls": DATA / "judged"} | dict.fromkeys(_OTHERS, DATA / "first_screen")
 HITS = 10_000
 
 _ROWS = """() => [...document.querySelectorAll(".card")]
