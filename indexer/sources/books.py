@@ -45,11 +45,10 @@ def _document(reading: Reading) -> Document:
     root = package.xml(name)
     items = {attribute(each, "id"): attribute(each, "href") or "" for each in root.iter() if tag(each) == "opf:item"}
     titles = [each.text or "" for each in root.iter() if tag(each) == "dc:title"]
-    parts: list[Part] = []
-    for each in root.iter():
-        if tag(each) == "opf:itemref":
-            href = items.get(attribute(each, "idref"), "")
-            parts += _chapter(package, posixpath.normpath(posixpath.join(posixpath.dirname(name), unquote(href))))
+    hrefs = [items.get(attribute(each, "idref"), "") for each in root.iter() if tag(each) == "opf:itemref"]
+    chapters = [posixpath.normpath(posixpath.join(posixpath.dirname(name), unquote(href))) for href in hrefs]
+    # A book names each chapter once; one that does not would be longer than its file allows.
+    parts = [part for chapter in dict.fromkeys(chapters) for part in _chapter(package, chapter)]
     return composed(reading, parts, {"title": "".join(titles[:1]).strip()})
 
 

@@ -3,6 +3,7 @@
 import base64
 import io
 import zipfile
+from collections.abc import Sequence
 from datetime import datetime, time, timedelta
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from email.message import EmailMessage
@@ -231,6 +232,25 @@ def test_lines_of_texts_that_begin_with_from_begin_no_message(tmp_path: Path) ->
         "Hello.\nFrom now on I pay less.",
         "Second.",
     ]
+
+
+@pytest.mark.parametrize("piece", ["<v a><i>", "a ", "=?utf-8?q?a?= ", "a <a@example.com>, ", "@", "a=b;"])
+@pytest.mark.parametrize("header", ["Content-Type: text/plain; charset=", "Subject: ", "To: ", "Date: "])
+def test_of_a_long_header_the_beginning_is_read(tmp_path: Path, header: str, piece: str) -> None:
+    """The standard library takes time and memory with the square of a header's length."""
+    long = f"{header}{piece * (1_000_000 // len(piece))}"
+    source = source_of(tmp_path, "x.eml", f"From: a@example.com\n{long}\n\nHello.\n")
+    (document,) = source
+    assert isinstance(document, Document)
+    assert [part.text for part in document.parts] == ["Hello."]
+    name = header.partition(":")[0]
+    is_text = name in ("Subject", "To")
+    assert [*source.lost.values()] == [(f"{name}: all but its first 100,000 characters",)] * is_text
+
+
+def test_all_of_many_recipients_are_metadata(tmp_path: Path) -> None:
+    people = [f"Anna {number} <a{number}@example.com>" for number in range(1_000)]
+    assert read(tmp_path, "x.eml", f"To: {', '.join(people)}\n\nHello.\n").metadata["to"] == people
 
 
 def test_a_message_of_outlook(tmp_path: Path) -> None:
@@ -577,11 +597,12 @@ def test_margins_of_all_pages_of_an_open_document_are_read_and_objects_counted(t
     assert source.lost == {"x.odt": ("1 embedded object",)}
 
 
-def book(chapters: int, text: str = "<p>Text {}.</p>") -> bytes:
+def book(chapters: int, text: str = "<p>Text {}.</p>", spine: Sequence[int] | None = None) -> bytes:
     items = "".join(f'<item id="c{n}" href="text/{n}.xhtml"/>' for n in range(chapters))
-    spine = "".join(f'<itemref idref="c{n}"/>' for n in reversed(range(chapters)))
+    order = reversed(range(chapters)) if spine is None else spine
+    references = "".join(f'<itemref idref="c{n}"/>' for n in order)
     title = '<title xmlns="http://purl.org/dc/elements/1.1/">T</title>'
-    listed = f"<metadata>{title}</metadata><manifest>{items}</manifest><spine>{spine}</spine>"
+    listed = f"<metadata>{title}</metadata><manifest>{items}</manifest><spine>{references}</spine>"
     package = f'<package xmlns="http://www.idpf.org/2007/opf">{listed}</package>'
     space = "urn:oasis:names:tc:opendocument:xmlns:container"
     container = f'<container xmlns="{space}"><rootfiles><rootfile full-path="OPS/p.opf"/></rootfiles></container>'
@@ -597,6 +618,11 @@ def test_a_book_is_read_in_the_order_of_its_spine(tmp_path: Path) -> None:
     assert [part.text for part in document.parts] == ["Chapter 1", "Text 1.", "Chapter 0", "Text 0."]
     assert document.parts[1].metadata == {"section": ["Chapter 1"]}
     assert document.metadata == {"title": "T"}
+
+
+def test_a_chapter_that_a_book_names_often_is_read_once(tmp_path: Path) -> None:
+    document = read(tmp_path, "x.epub", book(2, spine=[1, 0, 1, 1]))
+    assert [part.text for part in document.parts] == ["Chapter 1", "Text 1.", "Chapter 0", "Text 0."]
 
 
 @pytest.mark.parametrize(

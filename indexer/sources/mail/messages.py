@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from email.message import EmailMessage, MIMEPart
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 from indexer.errors import InvalidDocument
 from indexer.sources.compose import composed, guarded_parser
@@ -28,6 +28,10 @@ _TEXT: Final = ("text", "message", "multipart")
 _NO_TEXT: Final = ("image", "audio", "video", "font")
 _OFFICE: Final = "application/vnd.openxmlformats-officedocument."
 _OPEN: Final = "application/vnd.oasis.opendocument."
+# Characters of a header that are parsed: of one that describes a part, of addresses, and of any other.
+_MOST_OF_CONTENT: Final = 2_000
+_MOST_OF_STRUCTURE: Final = 10_000
+_MOST_OF_HEADER: Final = 100_000
 # The endings of attachments' names, by what the attachments say they are.
 _ENDINGS: Final = {
     "application/epub+zip": ".epub",
@@ -92,11 +96,28 @@ def _header(message: EmailMessage, name: str) -> str:
         return ""
 
 
+class _BoundedPolicy(email.policy.EmailPolicy):
+    """The standard library's, whose time grows with the square of a header's length, for headers of any length.
+
+    Of a long header the beginning is read. A fairly long one is a text without a structure, such as a subject.
+    """
+
+    def header_fetch_parse(self, name: str, value: str) -> str:
+        describes_part = name.lower().startswith("content-")
+        if not describes_part and len(value) > _MOST_OF_STRUCTURE:
+            name = "subject"
+        return super().header_fetch_parse(name, value[: _MOST_OF_CONTENT if describes_part else _MOST_OF_HEADER])
+
+
 def _parsed(data: bytes) -> EmailMessage:
-    return email.message_from_bytes(data.removeprefix(codecs.BOM_UTF8), policy=email.policy.default)
+    policy = cast("email.policy.Policy[EmailMessage]", _BoundedPolicy())
+    return email.message_from_bytes(data.removeprefix(codecs.BOM_UTF8), policy=policy)
 
 
 def _parts(reading: Reading, message: EmailMessage, level: int = 0) -> Iterator[Part]:
+    for name, value in message.raw_items():
+        if name.lower() in ("subject", *_ADDRESSES) and len(value) > _MOST_OF_HEADER:
+            reading.lost.append(f"{name}: all but its first {_MOST_OF_HEADER:,} characters")
     body, text = _body(message)
     yield from body_parts(text)
     for attached in _attached(message, body):
