@@ -8,8 +8,13 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from models.failpoints import failpoint
+
+_PARTIAL: Final = ".partial-"
+# The pattern of the names of files that ``replacing`` writes to, which a process that is killed leaves.
+PARTIAL_FILES: Final = f"*{_PARTIAL}*"
 
 
 def fsync(path: Path) -> None:
@@ -70,7 +75,7 @@ def replacing(path: Path) -> Iterator[Path]:
     ...     [(each.name, each.read_text()) for each in Path(folder).iterdir()]
     [('a.txt', 'whole')]
     """
-    partial = path.with_name(f"{path.name}.partial-{secrets.token_hex(4)}")
+    partial = path.with_name(f"{path.name}{_PARTIAL}{secrets.token_hex(4)}")
     try:
         yield partial
         fsync(partial)

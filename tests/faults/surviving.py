@@ -41,7 +41,8 @@ def assert_recovers(services: Services, name: str, expected: tuple[Seen, ...], w
     OPERATIONS[name].run(services)
     next_job(services)
     check(services)
-    assert orphans(services.store) == set(), where
+    left = orphans(services.store)
+    assert not left, f"{where}: {left}"
     assert seen(services) == expected[-1], where
 
 

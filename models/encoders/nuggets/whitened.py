@@ -6,11 +6,13 @@ the common component. It needs no labels, and changes neither the selection of n
 """
 
 import hashlib
+import os
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from fcntl import LOCK_EX, flock
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +20,7 @@ from jaxtyping import Float32, Int32
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
-from models.atomic import make_folder, replacing
+from models.atomic import PARTIAL_FILES, make_folder, replacing
 from models.encoders.nuggets.base import NuggetEncoder, Nuggets, ReadWindow, even_windows
 from models.errors import BackboneMissing
 from models.ops.sampling import sample
@@ -69,8 +71,22 @@ class WhitenedNuggets:
         """Store the matrix where :func:`load_whitened` finds it, synced before a catalog refers to it. Idempotent."""
         make_folder(folder)
         path = _path(folder, _name(self._matrix))
-        with replacing(path) as partial:
-            partial.write_bytes(save({"matrix": self._matrix}))
+        with _alone_in(folder):
+            for left in folder.glob(PARTIAL_FILES):  # by a process that was killed: no other writes now
+                left.unlink(missing_ok=True)
+            with replacing(path) as partial:
+                partial.write_bytes(save({"matrix": self._matrix}))
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Run the block while no other thread or process of the machine runs one in this folder."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        flock(descriptor, LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def load_whitened(trained: NuggetEncoder, fingerprint: str, folder: Path) -> WhitenedNuggets | None:

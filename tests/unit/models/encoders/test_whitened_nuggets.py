@@ -1,5 +1,6 @@
 """Nuggets whitened by their collection: evener, the same tokens, and found again after a restart."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -114,3 +115,17 @@ def test_a_matrix_that_is_gone_damaged_or_another_is_told(whitened: WhitenedNugg
     path.unlink()
     with pytest.raises(BackboneMissing):
         load_whitened(TRAINED, whitened.fingerprint, tmp_path)
+
+
+def test_what_a_killed_process_left_is_removed_with_the_next_one(whitened: WhitenedNuggets, tmp_path: Path) -> None:
+    (tmp_path / "other.safetensors.partial-00000000").write_bytes(b"half")
+    whitened.save(tmp_path)
+    whitened.save(tmp_path)
+    assert [path.suffix for path in tmp_path.iterdir()] == [".safetensors"]
+
+
+def test_two_that_save_at_once_do_not_remove_each_others_files(whitened: WhitenedNuggets, tmp_path: Path) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(whitened.save, tmp_path) for _ in range(40)]:
+            done.result()
+    assert load_whitened(TRAINED, whitened.fingerprint, tmp_path)
