@@ -20,7 +20,7 @@ from jaxtyping import Float32, Int32
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
-from models.atomic import PARTIAL_FILES, make_folder, replacing
+from models.atomic import PARTIAL_FILES, fsync, make_folder, replacing
 from models.encoders.nuggets.base import NuggetEncoder, Nuggets, ReadWindow, even_windows
 from models.errors import BackboneMissing
 from models.ops.sampling import sample
@@ -74,6 +74,10 @@ class WhitenedNuggets:
         with _alone_in(folder):
             for left in folder.glob(PARTIAL_FILES):  # by a process that was killed: no other writes now
                 left.unlink(missing_ok=True)
+            with suppress(ValueError):
+                check_whitening(path, self.dim)
+                fsync(folder)  # which a process that was killed may have left undone
+                return
             with replacing(path) as partial:
                 partial.write_bytes(save({"matrix": self._matrix}))
 
