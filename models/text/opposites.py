@@ -1,7 +1,8 @@
 """Words that exclude each other: opposites, and members of small closed sets such as meals and directions.
 
 Vectors of such words are near, because they stand in the same sentences. The list is for English, written by hand, and
-short: words of calls, contracts and tickets whose opposite is the same in nearly every sentence.
+short: words of calls, contracts and tickets that rarely mean anything else. Converses (buy and sell) are of one event,
+and words with several uses (new, good, last) stand in texts of any kind: both are left out.
 """
 
 from collections.abc import Mapping
@@ -10,185 +11,136 @@ from typing import Final, NamedTuple, TypeAlias
 
 from models.text.polarity import is_negated
 from models.text.quantities.words import Word, words
-from models.text.stemming import stems
 
-# A line is a set: its sides, apart by "/", exclude each other; words of one side do not.
+# A line is a set: its sides, apart by "/", exclude each other; words of one side do not. A word stands for its form
+# with "s" too.
 _LINES: Final = """
-accept accepted agree approve approved grant granted / reject decline refuse deny denied disagree
 able / unable
-above / below
-active activate activated / inactive deactivate deactivated suspended
-add added / remove delete
-admit / deny
+accept accepted agree agreed approve approved / reject rejected decline declined refuse refused deny denied disagree
+accurate / inaccurate
+activate activated / deactivate deactivated
+active / inactive
+add added adding / remove removed removing delete deleted deleting
 alive / dead
-allow permit permitted / forbid forbidden prohibit ban
-alone / together
+allow allowed permit permitted / forbid forbidden prohibit prohibited ban banned
 always / rarely seldom
 ancient / modern
-arrive arrival arriving inbound / depart departure departing outbound
+arrive arrived arrival / depart departed departure
 artificial / natural
 ascending / descending
-attach / detach
+attach attached / detach detached
+available / unavailable
 awake / asleep
 best / worst
-better improve / worse worsen deteriorate
-big large huge / small little tiny
+better improve improved / worse worsen worsened
+big large huge / small tiny
 billing / shipping
 blue / red / green / yellow / black / white / brown / grey gray / pink / purple / orange
-borrow / lend lent
 boy / girl
 breakfast / lunch / dinner supper
-breakable fragile / unbreakable sturdy
 brother / sister
-build built / demolish destroy
-buy bought purchase / sell sold sale
-cheap inexpensive affordable budget / expensive pricey costly upscale / moderate moderately
+cheap cheaper cheapest inexpensive / expensive pricey costly / moderate moderately
 clean / dirty filthy
-clear / vague unclear
-comfortable comfy / uncomfortable
-common frequent / rare
+comfortable / uncomfortable
 compatible / incompatible
-complete completed / incomplete unfinished
-confirm confirmed / cancel cancelled canceled
+complete / incomplete
 connect connected / disconnect disconnected
-correct accurate / incorrect wrong inaccurate
+correct / incorrect
 damaged broken / intact undamaged
 dark / bright
 daughter / son
 debit / credit
+decrypt / encrypt
 deep / shallow
-deposit / withdraw withdrawal
 direct / indirect
 domestic / international
-double / single
-early / late delayed
-easy simple / difficult hard complicated
-economy / business
-empty vacant / full occupied
-enable enabled / disable disabled
-encrypt / decrypt
-enter entry entrance / exit
-exclude excluding exclusive / include including inclusive
+download downloaded / upload uploaded
+downgrade downgraded / upgrade upgraded
+early earlier / late later
+easy / difficult
+enable enabled enabling / disable disabled disabling
+encourage / discourage
+exclude excluded excludes / include included includes
 expand / shrink
-export / import
+export exported / import imported
 extend extended / shorten shortened
 external / internal
-fail failed failure unsuccessful / succeed success successful pass passed
-fast quick quickly rapid / slow slowly
-fat / thin
+fail failed failure / succeed succeeded success successful
+fast faster quick quicker quickly / slow slower slowly
 father / mother
-fewer less / more
-find found / lose lost losing
-first / last
-fix fixed repair repaired / break broke
-fixed / variable
-forget forgot forgotten / remember
+forget forgot forgotten / remember remembered
 formal / informal
-free / paid
 fresh / stale rotten
-friend / enemy
-friendly polite kind helpful / unfriendly rude impolite unhelpful
-gain profit / loss
-good great excellent / bad poor terrible awful
+friendly polite helpful / unfriendly rude impolite unhelpful
 guilty / innocent
 happy satisfied pleased / unhappy dissatisfied disappointed
-healthy / sick ill
-heavy / light
-hide hidden / show visible
+healthy / sick
 high higher highest / low lower lowest
 hire hired / fire fired dismiss dismissed
 horizontal / vertical
-hot warm / cold cool
+hot warm / cold
 husband / wife
-increase rise rose risen raise grow grew / decrease fall fell fallen drop reduce lower cut
+inbound / outbound
+increase increased increasing rise rose risen / decrease decreased decreasing fall fell fallen reduce reduced lowered
 indoor indoors inside / outdoor outdoors outside
-inferior / superior
 install installed / uninstall uninstalled
-joint / several separate
+junior / senior
+lawful legal / unlawful illegal
 lazy / diligent
-legal lawful / illegal unlawful
-like love / dislike hate
-literate / illiterate
-loose / tight
 lock locked / unlock unlocked
-long longer longest / short shorter shortest
+longer longest / shorter shortest
+loose / tight
 loud noisy / quiet silent
-major / minor
 majority / minority
-male man men / female woman women
+male / female
+mandatory compulsory obligatory / optional voluntary
 married / unmarried divorced
-maximum most / minimum least
-merge / split
-mandatory compulsory obligatory required / optional voluntary
-mortal / immortal
+maximum / minimum
+merge merged / split
 mutual / unilateral
 narrow / wide
 negative / positive
-new newer newest / old older oldest
 north northern / south southern / east eastern / west western
 obey / disobey
-odd / even
 offline / online
-open opened reopen / close closed shut
-optimist optimistic / pessimist pessimistic
+open opened / closed shut
 oral verbal / written
 parallel / sequential
-patient / impatient
 permanent permanently / temporary temporarily
 personal / corporate
-physical / virtual digital
-plural / singular
+physical / virtual
 possible / impossible
-present / absent
 private / public
-push / pull
+profit / loss
 raw / cooked
-reach / miss missed
-read / write
-receive received / send sent
-recent / outdated
 regular / irregular
 relevant / irrelevant
 reliable / unreliable
-reveal disclose / conceal
 reversible / irreversible
 rich wealthy / poor
 rough / smooth
 rural / urban
 safe / unsafe dangerous
-sad / happy
-same identical / different
-senior / junior
-sharp / blunt
-short / tall
 similar / dissimilar
+single / double
 small / medium / large
-smoke smoking / nonsmoking
 spring / summer / autumn / winter
 stable / unstable
-start started begin began begun / stop stopped end ended finish finished
+start started begin began begun / stop stopped finish finished
 strong stronger / weak weaker
-subscribe / unsubscribe
+subscribe subscribed / unsubscribe unsubscribed
+superior / inferior
 supported / unsupported
-sync synchronous / async asynchronous
+sweet / sour
+synchronous / asynchronous
 thick / thin
-top / bottom
 true / false
-trust / distrust mistrust
-up / down
-upgrade upgraded / downgrade downgraded
-upload / download
-upper / lower
-urgent / unimportant
-used / unused
 useful / useless
 valid / invalid expired
-victory win won / defeat lose lost
 weekday / weekend
 wet / dry
 willing / unwilling reluctant
 window / aisle
-young / old
 """
 # The words of all sides of all sets.
 SETS: Final = tuple(tuple(tuple(side.split()) for side in line.split("/")) for line in _LINES.strip().splitlines())
@@ -205,8 +157,8 @@ class Opposites(NamedTuple):
     of_text: str
 
 
-def opposites(phrase: str, text: str) -> tuple[Opposites, ...]:
-    """Words of a phrase whose opposite stands in a text where they do not stand themselves.
+def opposites(phrase: str, text: str, start: int = 0, end: int | None = None) -> tuple[Opposites, ...]:
+    """Words of a phrase whose opposite stands between two code points of a text that does not have themselves.
 
     One that is denied excludes nothing: not cheap is expensive.
 
@@ -215,34 +167,40 @@ def opposites(phrase: str, text: str) -> tuple[Opposites, ...]:
     >>> opposites("a cheap hotel", "It is not expensive."), opposites("a cheap hotel", "Expensive, or a cheap one?")
     ((), ())
     """
+    end = len(text) if end is None else end
     theirs = _sides(text)
+    said = {side for side, _ in theirs}
     found = [
         Opposites(ours.text, other.text)
-        for side, ours in _sides(phrase).items()
-        if side not in theirs
-        for other_side, other in theirs.items()
+        for side, ours in _sides(phrase)
+        if side not in said
+        for other_side, other in theirs
         if other_side[0] == side[0]
-        and is_negated(phrase, ours.start, ours.end) == is_negated(text, other.start, other.end)
+        and start <= other.start
+        and other.end <= end
+        and _is_denied(phrase, ours) == _is_denied(text, other)
     ]
     return tuple(dict.fromkeys(found))
 
 
+def _is_denied(text: str, word: Word) -> bool:
+    """True if a text denies a word, whose own form (unable, refused) does not count."""
+    neutral = "x" * (word.end - word.start)
+    return is_negated(text[: word.start] + neutral + text[word.end :], word.start, word.end)
+
+
 @lru_cache(_REMEMBERED)
-def _sides(text: str) -> Mapping[_Side, Word]:
-    """The sides that the words of a text are on, each with the first such word."""
-    spoken = words(text)
-    found: dict[_Side, Word] = {}
-    for word, stem in zip(spoken, stems([word.text for word in spoken], "english"), strict=True):
-        for side in _sides_of_stems().get(stem, ()):
-            found.setdefault(side, word)
-    return found
+def _sides(text: str) -> tuple[tuple[_Side, Word], ...]:
+    """The sides that the words of a text are on."""
+    return tuple((side, word) for word in words(text) for side in _sides_of_words().get(word.text, ()))
 
 
 @cache
-def _sides_of_stems() -> Mapping[str, frozenset[_Side]]:
+def _sides_of_words() -> Mapping[str, frozenset[_Side]]:
     found: dict[str, set[_Side]] = {}
     for number, sides in enumerate(SETS):
         for of_set, side in enumerate(sides):
-            for stem in stems(side, "english"):
-                found.setdefault(stem, set()).add((number, of_set))
-    return {stem: frozenset(sides) for stem, sides in found.items()}
+            for word in side:
+                for form in (word, f"{word}s"):
+                    found.setdefault(form, set()).add((number, of_set))
+    return {form: frozenset(sides) for form, sides in found.items()}

@@ -78,7 +78,7 @@ def _contradictions(pair: Pair) -> list[Difference]:
     """The differences that rules see and the scale weighs."""
     seen: list[Difference] = ["number"] if compare(pair.phrase, pair.text).contradicted else []
     # A sentence may say much more: a quantity is looked for in all of it, an opposite in what was found.
-    return [*seen, "antonym"] if opposites(pair.phrase, pair.text[slice(*pair.marked)]) else seen
+    return [*seen, "antonym"] if opposites(pair.phrase, pair.text, *pair.marked) else seen
 
 
 def log_odds_of(logits: Float32[np.ndarray, " outputs"]) -> float:
@@ -107,11 +107,16 @@ def judgement(pair: Pair, logits: Float32[np.ndarray, " outputs"] | None, scale:
     if is_negated(pair.phrase, 0, len(pair.phrase)) != is_negated(pair.text, *pair.marked):
         seen.append("negation")
     is_other = logits is None or logits[2] > logits[1]
-    if is_other and not seen and probability < _NEAR_MISS:
+    if is_other and probability < _NEAR_MISS and not _speaks_of_it(seen, evidence, scale):
         return Judgement(probability, "unrelated")
     if logits is None:
         return Judgement(probability, "differs", tuple(seen))
     return Judgement(probability, "differs", tuple(dict.fromkeys([*seen, *_named(logits[len(VERDICTS) :])])))
+
+
+def _speaks_of_it(seen: list[Difference], evidence: Evidence, scale: Scale) -> bool:
+    """True for a difference of a text that is about the same; an opposite alone may stand in any text."""
+    return seen != [] and (seen != ["antonym"] or scale.probability(evidence._replace(contradicted=0.0)) >= _NEAR_MISS)
 
 
 def _named(logits: Float32[np.ndarray, " differences"]) -> tuple[Difference, ...]:

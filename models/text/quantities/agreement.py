@@ -42,8 +42,8 @@ class Agreement(NamedTuple):
 
     - ``met``: with an equal one of the text.
     - ``compatible``: with one of the text that can be true as well.
-    - ``contradicted``: with the first of its dimension in the text; none can be true as well.
-    - ``absent``: the text has none of its dimension.
+    - ``contradicted``: with the first that is compared; none can be true as well.
+    - ``absent``: the text has none of its dimension, or one as large, of what may be another thing.
     """
 
     met: tuple[tuple[Quantity, Quantity], ...] = ()
@@ -55,13 +55,13 @@ class Agreement(NamedTuple):
 def compare(phrase: str, text: str) -> Agreement:
     """Whether a text agrees with the quantities of a phrase.
 
-    If the text counts what the phrase counts, its counts of other things are passed over.
+    If the text counts what the phrase counts, its counts of other things say nothing.
 
     >>> [len(pairs) for pairs in compare("a notice of 18 months", "a year and a half before it ends")]
     [1, 0, 0, 0]
     >>> [len(pairs) for pairs in compare("at least 5 seats for a week", "2 seats")]
     [0, 0, 1, 1]
-    >>> [len(pairs) for pairs in compare("three nights", "2 nights for 3 people")]
+    >>> [len(pairs) for pairs in compare("three nights", "2 nights for 4 people")]
     [0, 0, 1, 0]
     """
     sides: dict[Relation, list[tuple[Quantity, Quantity]]] = {relation: [] for relation in Relation}
@@ -101,14 +101,21 @@ def relation(left: Quantity, right: Quantity) -> Relation:
 
 def _best(quantity: Quantity, others: Sequence[Quantity]) -> tuple[Relation, Quantity | None]:
     """The first of the others that relates best."""
-    if any(quantity.counted & other.counted for other in others):
-        others = [other for other in others if not other.counted or quantity.counted & other.counted]
-    relations = [(relation(quantity, other), other) for other in others]
+    of_same = [other for other in others if other.counted in ("", quantity.counted)]
+    if not quantity.counted or quantity.counted not in (other.counted for other in others):
+        of_same = [*others]
+    relations = [(relation(quantity, other), other) for other in of_same]
+    if Relation.EQUAL not in (found for found, _ in relations) and _has_equal(quantity, others):
+        return Relation.UNRELATED, None  # other words for what is counted, or another thing: 3 packages, one parcel
     for wanted in list(Relation)[:3]:
         for found, other in relations:
             if found is wanted:
                 return found, other
     return Relation.UNRELATED, None
+
+
+def _has_equal(quantity: Quantity, others: Sequence[Quantity]) -> bool:
+    return any(relation(quantity, other) is Relation.EQUAL for other in others)
 
 
 def _of_dates(left: object, right: object) -> Relation:

@@ -20,6 +20,7 @@ from models.text.quantities.vocabulary import (
     WEEKDAYS,
 )
 from models.text.quantities.words import Word, words
+from models.text.stemming import stems
 
 # A query is compared with many texts.
 _REMEMBERED: Final = 1024
@@ -44,8 +45,12 @@ _FIRST: Final = (
 # "Double the fee" is a multiple, "double click" is none.
 _VERBS: Final = frozenset(("double", "triple"))
 _DETERMINERS: Final = frozenset(("the", "of", "what", "that", "my", "our", "its", "their", "your"))
-# A count is followed by what it counts, often after an adjective or two.
-_COUNTED: Final = 3
+# A count is followed by what it counts, often after an adjective or two, which hyphens may join.
+_COUNTED: Final = 5
+_NO_NAMES: Final = FUNCTION_WORDS | {
+    *("per", "each", "left", "please", "affected", "missing", "not", "then", "when", "starting", "ago", "more", "less"),
+    *("only", "also", "too", "there", "here", "now", "again", "available", "remaining", "total", "altogether"),
+}
 _IDLE_BEFORE_MINUTE: Final = frozenset(("just", "wait", "on", "got", "give", "for"))
 
 
@@ -74,7 +79,7 @@ def quantities(text: str) -> tuple[Quantity, ...]:
         comparator = read_comparator(spoken, at, read.after, last, read.measure) or read.comparator
         after = _repeated(spoken, read)
         ends = spoken[at].start, spoken[after - 1].end
-        counted = _counted(spoken, after) if read.measure == COUNT else frozenset[str]()
+        counted = _counted(spoken, after) if read.measure == COUNT else ""
         found.append(Quantity(*ends, read.measure, read.value, read.upper, comparator, counted))
         at = last = after
     return tuple(found)
@@ -104,12 +109,11 @@ def _repeated(spoken: Sequence[Word], read: _Read) -> int:
     return again.after + 1 if again is not None and same else read.after
 
 
-def _counted(spoken: Sequence[Word], after: int) -> frozenset[str]:
-    """The words that follow a count up to the first that names nothing: ``3-star hotel in``, ``2 quiet rooms.``."""
-    first = after + (word_at(spoken, after) == "-")
-    following = [word.text for word in spoken[first : first + _COUNTED]]
-    names = takewhile(lambda word: word.isalpha() and word not in FUNCTION_WORDS, following)
-    return frozenset(name.removesuffix("s") for name in names)
+def _counted(spoken: Sequence[Word], after: int) -> str:
+    """The stem of the last word before a count's phrase ends: ``3-star hotel in``, ``2 quiet rooms.``."""
+    following = [word.text for word in spoken[after : after + _COUNTED] if word.text != "-"]
+    names = [*takewhile(lambda word: word.isalpha() and word not in _NO_NAMES, following)]
+    return stems(names[-1:], "english")[0] if names else ""
 
 
 def _is_idle(spoken: Sequence[Word], at: int, last: int) -> bool:

@@ -57,7 +57,7 @@ class Measure(NamedTuple):
 class Quantity(NamedTuple):
     """A quantity that a text names at its code points ``start`` to ``end``: a value, or a range up to ``upper``.
 
-    ``counted`` has words that may name what a count counts, without their plurals.
+    ``counted`` is the stem of what a count counts, or empty.
     """
 
     start: int
@@ -66,7 +66,7 @@ class Quantity(NamedTuple):
     value: Rational | Date
     upper: Rational | None = None
     comparator: Comparator = Comparator.EXACTLY
-    counted: frozenset[str] = frozenset()
+    counted: str = ""
 
 
 COUNT: Final = Measure(Dimension.COUNT)
