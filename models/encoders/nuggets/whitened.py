@@ -71,8 +71,8 @@ class WhitenedNuggets:
         """Store the matrix where :func:`load_whitened` finds it, synced before a catalog refers to it. Idempotent."""
         make_folder(folder)
         path = _path(folder, _name(self._matrix))
-        with _alone_in(folder):
-            for left in folder.glob(PARTIAL_FILES):  # by a process that was killed: no other writes now
+        with _in_turn(folder) as is_alone:
+            for left in folder.glob(PARTIAL_FILES) if is_alone else ():  # by a process that was killed
                 left.unlink(missing_ok=True)
             with suppress(ValueError):
                 check_whitening(path, self.dim)
@@ -83,12 +83,16 @@ class WhitenedNuggets:
 
 
 @contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
-    """Run the block while no other thread or process of the machine runs one in this folder."""
+def _in_turn(folder: Path) -> Iterator[bool]:
+    """Run the block while no other thread or process runs one in this folder; False where there are no locks."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        flock(descriptor, LOCK_EX)
-        yield
+        has_locks = True
+        try:
+            flock(descriptor, LOCK_EX)
+        except OSError:
+            has_locks = False
+        yield has_locks
     finally:
         os.close(descriptor)
 

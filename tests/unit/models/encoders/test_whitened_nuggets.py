@@ -1,5 +1,6 @@
 """Nuggets whitened by their collection: evener, the same tokens, and found again after a restart."""
 
+import errno
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -124,8 +125,22 @@ def test_what_a_killed_process_left_is_removed_with_the_next_one(whitened: White
     assert [path.suffix for path in tmp_path.iterdir()] == [".safetensors"]
 
 
-def test_two_that_save_at_once_do_not_remove_each_others_files(whitened: WhitenedNuggets, tmp_path: Path) -> None:
+def test_those_who_save_at_once_do_not_remove_each_others_files(tmp_path: Path) -> None:
+    matrices = [WhitenedNuggets(TRAINED, np.eye(8, dtype=np.float32) * number) for number in range(1, 41)]
     with ThreadPoolExecutor(4) as pool:
-        for done in [pool.submit(whitened.save, tmp_path) for _ in range(40)]:
+        for done in [pool.submit(each.save, tmp_path) for each in matrices]:
             done.result()
+    assert all(load_whitened(TRAINED, each.fingerprint, tmp_path) for each in matrices)
+
+
+def test_where_there_are_no_locks_nothing_is_removed(
+    whitened: WhitenedNuggets, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("models.encoders.nuggets.whitened.flock", none)
+    (tmp_path / "other.safetensors.partial-00000000").write_bytes(b"half")
+    whitened.save(tmp_path)
     assert load_whitened(TRAINED, whitened.fingerprint, tmp_path)
+    assert (tmp_path / "other.safetensors.partial-00000000").exists()
