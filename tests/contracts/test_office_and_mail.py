@@ -244,13 +244,36 @@ def test_of_a_long_header_the_beginning_is_read(tmp_path: Path, header: str, pie
     assert isinstance(document, Document)
     assert [part.text for part in document.parts] == ["Hello."]
     name = header.partition(":")[0]
+    if name == "Subject":
+        assert document.metadata["subject"]
     is_text = name in ("Subject", "To")
     assert [*source.lost.values()] == [(f"{name}: all but its first 100,000 characters",)] * is_text
 
 
 def test_all_of_many_recipients_are_metadata(tmp_path: Path) -> None:
-    people = [f"Anna {number} <a{number}@example.com>" for number in range(1_000)]
-    assert read(tmp_path, "x.eml", f"To: {', '.join(people)}\n\nHello.\n").metadata["to"] == people
+    raw = [f"=?utf-8?q?Doe=2C_J=C3=B6hn_{number}?= <j{number}@example.com>" for number in range(1_000)]
+    people = [f"Doe, J\u00f6hn {number} <j{number}@example.com>" for number in range(1_000)]
+    for some in (100, 1_000):
+        document = read(tmp_path, "x.eml", f"To: {', '.join(raw[:some])}\n\nHello.\n")
+        assert document.metadata["to"] == people[:some]
+
+
+def test_of_too_many_recipients_the_first_are_metadata(tmp_path: Path) -> None:
+    raw = [f"Anna <a{number}@example.com>" for number in range(9_000)]
+    source = source_of(tmp_path, "x.eml", f"To: {', '.join(raw)}\n\nHello.\n")
+    (document,) = source
+    assert isinstance(document, Document)
+    people = document.metadata["to"]
+    assert isinstance(people, list)
+    assert 3_000 < len(people) < len(raw)
+    assert people == raw[: len(people)]
+    assert source.lost
+
+
+def test_an_attachment_with_a_long_name_is_read(tmp_path: Path) -> None:
+    name = "\u8d39" * 200 + ".txt"
+    message = with_attachments((name, b"The fee is due."))
+    assert "The fee is due." in [part.text for part in read(tmp_path, "x.eml", message.as_bytes()).parts]
 
 
 def test_a_message_of_outlook(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
+from email.errors import HeaderParseError
+from email.header import decode_header, make_header
 from email.message import EmailMessage, MIMEPart
 from pathlib import Path
 from typing import Final, cast
@@ -28,8 +30,9 @@ _TEXT: Final = ("text", "message", "multipart")
 _NO_TEXT: Final = ("image", "audio", "video", "font")
 _OFFICE: Final = "application/vnd.openxmlformats-officedocument."
 _OPEN: Final = "application/vnd.oasis.opendocument."
-# Characters of a header that are parsed: of one that describes a part, of addresses, and of any other.
-_MOST_OF_CONTENT: Final = 2_000
+# Characters of a header that are parsed: of one that describes a part, which the longest name fits in; as what its name
+# says; and at all.
+_MOST_OF_CONTENT: Final = 5_000
 _MOST_OF_STRUCTURE: Final = 10_000
 _MOST_OF_HEADER: Final = 100_000
 # The endings of attachments' names, by what the attachments say they are.
@@ -81,12 +84,28 @@ def headers(message: EmailMessage) -> dict[str, JsonValue]:
     """The headers of a message that are metadata."""
     found: dict[str, JsonValue] = {"subject": _header(message, "subject"), "message_id": _header(message, "message-id")}
     for name in _ADDRESSES:
-        pairs = email.utils.getaddresses([_header(message, name)])
+        pairs = _addresses(message, name)
         people = [f"{person} <{address}>" if person else address for person, address in pairs if address]
         found[name] = people[0] if name == "from" and people else people
     with suppress(ValueError, TypeError):
         found["date"] = email.utils.parsedate_to_datetime(_header(message, "date")).isoformat()
     return found
+
+
+def _addresses(message: EmailMessage, name: str) -> list[tuple[str, str]]:
+    """The people of a header, with their addresses. Of a long one the raw form, whose names are decoded one by one."""
+    raw = next((value for key, value in message.raw_items() if key.lower() == name), "")
+    if len(raw) <= _MOST_OF_STRUCTURE:
+        return email.utils.getaddresses([_header(message, name)])
+    whole = raw if len(raw) <= _MOST_OF_HEADER else raw[:_MOST_OF_HEADER].rpartition(",")[0]
+    return [(_decoded(person), address) for person, address in email.utils.getaddresses([whole])]
+
+
+def _decoded(raw: str) -> str:
+    try:
+        return str(make_header(decode_header(raw)))
+    except (HeaderParseError, LookupError, UnicodeError, ValueError):
+        return raw
 
 
 def _header(message: EmailMessage, name: str) -> str:
@@ -103,10 +122,11 @@ class _BoundedPolicy(email.policy.EmailPolicy):
     """
 
     def header_fetch_parse(self, name: str, value: str) -> str:
-        describes_part = name.lower().startswith("content-")
-        if not describes_part and len(value) > _MOST_OF_STRUCTURE:
+        if name.lower().startswith("content-"):
+            value = value[:_MOST_OF_CONTENT]
+        elif len(value) > _MOST_OF_STRUCTURE:
             name = "subject"
-        return super().header_fetch_parse(name, value[: _MOST_OF_CONTENT if describes_part else _MOST_OF_HEADER])
+        return super().header_fetch_parse(name, value[:_MOST_OF_HEADER])
 
 
 def _parsed(data: bytes) -> EmailMessage:
