@@ -101,10 +101,9 @@ def relation(left: Quantity, right: Quantity) -> Relation:
 
 def _best(quantity: Quantity, others: Sequence[Quantity]) -> tuple[Relation, Quantity | None]:
     """The first of the others that relates best."""
-    of_same = [other for other in others if other.counted in ("", quantity.counted)]
-    if not quantity.counted or quantity.counted not in (other.counted for other in others):
-        of_same = [*others]
-    relations = [(relation(quantity, other), other) for other in of_same]
+    counts_the_same = quantity.counted != "" and any(other.counted == quantity.counted for other in others)
+    compared = [other for other in others if not counts_the_same or other.counted in ("", quantity.counted)]
+    relations = [(relation(quantity, other), other) for other in compared]
     if Relation.EQUAL not in (found for found, _ in relations) and _has_equal(quantity, others):
         return Relation.UNRELATED, None  # other words for what is counted, or another thing: 3 packages, one parcel
     for wanted in list(Relation)[:3]:
