@@ -43,7 +43,7 @@ def test_views(coloured, view):
 @pytest.mark.parametrize("key", OPENED)
 def test_what_a_hit_opens(coloured, key):
     coloured.goto(SEARCH)
-    coloured.locator(".card").first.wait_for()
+    coloured.locator(".results:not([aria-busy]) .card").first.wait_for()
     coloured.keyboard.press("j")
     coloured.keyboard.press(key)
     coloured.locator(OPENED[key]).first.wait_for()

@@ -23,7 +23,7 @@ def test_the_page_lives_below_its_prefix(browser, proxy: str, prefix: str) -> No
         page.goto("./?c=sample")
         page.get_by_label("Phrase", exact=True).fill("I never received my package")
         page.get_by_role("button", name="Search", exact=True).click()
-        page.locator(".card mark").first.wait_for()
+        page.locator(".results:not([aria-busy]) .card mark").first.wait_for()
         page.keyboard.press("j")
         page.keyboard.press("Enter")
         page.locator(".pane .text mark").first.wait_for()
