@@ -83,7 +83,7 @@ def test_the_last_version_wins(settings: Settings, servers: list[httpx.Client]) 
         for each in done:
             each.result()
     assert history.refused == [], "a write was refused that waiting would have spared"
-    assert history.writes > SECONDS
+    assert history.writes > SECONDS / 4  # a busy machine writes less
     expected = {id: text for id, (_, text) in history.last.items() if text is not None}
     for server in servers:
         while generation_of(server) < max(generation for generation, _ in history.last.values()):
