@@ -70,15 +70,20 @@ def evidence_of(pair: Pair, log_odds: float) -> Evidence:
     >>> evidence_of(Pair("it takes two days", "It takes three days.", similarity=0.9), log_odds=-2.0)
     Evidence(similarity=0.9, near=-2.0, contradicted=1.0, met=0.0)
     """
-    met = bool(compare(pair.phrase, pair.text).met)
-    return Evidence(pair.similarity, log_odds * nearness(pair), float(bool(_contradictions(pair))), float(met))
+    agreement = compare(pair.phrase, pair.text)
+    contradicted = bool(agreement.contradicted) or _has_opposite(pair)
+    return Evidence(pair.similarity, log_odds * nearness(pair), float(contradicted), float(bool(agreement.met)))
+
+
+def _has_opposite(pair: Pair) -> bool:
+    """True for an opposite in what was found: the sentence around it, in which quantities count, may say much more."""
+    return bool(opposites(pair.phrase, pair.text, *pair.marked))
 
 
 def _contradictions(pair: Pair) -> list[Difference]:
-    """The differences that rules see and the scale weighs."""
+    """The differences of a pair that is contradicted."""
     seen: list[Difference] = ["number"] if compare(pair.phrase, pair.text).contradicted else []
-    # A sentence may say much more: a quantity is looked for in all of it, an opposite in what was found.
-    return [*seen, "antonym"] if opposites(pair.phrase, pair.text, *pair.marked) else seen
+    return [*seen, "antonym"] if _has_opposite(pair) else seen
 
 
 def log_odds_of(logits: Float32[np.ndarray, " outputs"]) -> float:
@@ -103,7 +108,7 @@ def judgement(pair: Pair, logits: Float32[np.ndarray, " outputs"] | None, scale:
     probability = round(scale.probability(evidence), 4)
     if probability >= LIKELY:
         return Judgement(probability, "match")
-    seen = _contradictions(pair)
+    seen = _contradictions(pair) if evidence.contradicted else []
     if is_negated(pair.phrase, 0, len(pair.phrase)) != is_negated(pair.text, *pair.marked):
         seen.append("negation")
     is_other = logits is None or logits[2] > logits[1]

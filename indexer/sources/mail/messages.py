@@ -30,9 +30,9 @@ _TEXT: Final = ("text", "message", "multipart")
 _NO_TEXT: Final = ("image", "audio", "video", "font")
 _OFFICE: Final = "application/vnd.openxmlformats-officedocument."
 _OPEN: Final = "application/vnd.oasis.opendocument."
-# Characters of a header that are parsed: of one that describes a part, which the longest name fits in; as what its name
-# says; and at all.
+# Characters that are read of a header such as ``Content-Type``: the longest name of a file fits in.
 _MOST_OF_CONTENT: Final = 5_000
+# Characters up to which another header is parsed by its structure, and those that are read at all.
 _MOST_OF_STRUCTURE: Final = 10_000
 _MOST_OF_HEADER: Final = 100_000
 # The endings of attachments' names, by what the attachments say they are.
@@ -129,9 +129,11 @@ class _BoundedPolicy(email.policy.EmailPolicy):
         return super().header_fetch_parse(name, value[:_MOST_OF_HEADER])
 
 
+_POLICY: Final = cast("email.policy.Policy[EmailMessage]", _BoundedPolicy())
+
+
 def _parsed(data: bytes) -> EmailMessage:
-    policy = cast("email.policy.Policy[EmailMessage]", _BoundedPolicy())
-    return email.message_from_bytes(data.removeprefix(codecs.BOM_UTF8), policy=policy)
+    return email.message_from_bytes(data.removeprefix(codecs.BOM_UTF8), policy=_POLICY)
 
 
 def _parts(reading: Reading, message: EmailMessage, level: int = 0) -> Iterator[Part]:

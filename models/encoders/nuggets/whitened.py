@@ -85,13 +85,11 @@ class WhitenedNuggets:
 @contextmanager
 def _in_turn(folder: Path) -> Iterator[bool]:
     """Run the block while no other thread or process runs one in this folder; False where there are no locks."""
-    descriptor = os.open(folder, os.O_RDONLY)
+    descriptor, has_locks = os.open(folder, os.O_RDONLY), False
     try:
-        has_locks = True
-        try:
+        with suppress(OSError):
             flock(descriptor, LOCK_EX)
-        except OSError:
-            has_locks = False
+            has_locks = True
         yield has_locks
     finally:
         os.close(descriptor)

@@ -101,20 +101,16 @@ def relation(left: Quantity, right: Quantity) -> Relation:
 
 def _best(quantity: Quantity, others: Sequence[Quantity]) -> tuple[Relation, Quantity | None]:
     """The first of the others that relates best."""
+    relations = [(relation(quantity, other), other) for other in others]
     counts_the_same = quantity.counted != "" and any(other.counted == quantity.counted for other in others)
-    compared = [other for other in others if not counts_the_same or other.counted in ("", quantity.counted)]
-    relations = [(relation(quantity, other), other) for other in compared]
-    if Relation.EQUAL not in (found for found, _ in relations) and _has_equal(quantity, others):
-        return Relation.UNRELATED, None  # other words for what is counted, or another thing: 3 packages, one parcel
     for wanted in list(Relation)[:3]:
-        for found, other in relations:
-            if found is wanted:
-                return found, other
+        of_wanted = [other for found, other in relations if found is wanted]
+        compared = [other for other in of_wanted if not counts_the_same or other.counted in ("", quantity.counted)]
+        if compared:
+            return wanted, compared[0]
+        if of_wanted and wanted is Relation.EQUAL:
+            break  # other words for what is counted, or another thing: three parcels, 3 packages and one parcel
     return Relation.UNRELATED, None
-
-
-def _has_equal(quantity: Quantity, others: Sequence[Quantity]) -> bool:
-    return any(relation(quantity, other) is Relation.EQUAL for other in others)
 
 
 def _of_dates(left: object, right: object) -> Relation:
