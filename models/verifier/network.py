@@ -1,13 +1,16 @@
 """The cross-encoder, without torch: both texts of a pair in one window, through shared lower and own upper layers.
 
-A pair's window is ``[CLS] phrase [SEP] text [SEP]``. The tokens of the text are of the second kind, and a trained
-vector marks those that a search has found. A linear layer reads the state of the first token beside the mean of all
-(Nogueira & Cho 2019, "Passage re-ranking with BERT", has the form). What one pair gives does not depend on others.
+A pair's window is ``[CLS] phrase [SEP] text [SEP]``. The text is the clause that a search has found something in; its
+tokens are of the second kind, and a trained vector marks those that were found. A linear layer reads the state of the
+first token beside the mean of all (Nogueira & Cho 2019, "Passage re-ranking with BERT", has the form). What one pair
+gives does not depend on others.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Final
 
 import numpy as np
 from jaxtyping import Bool, Float32, Int32
@@ -15,12 +18,15 @@ from jaxtyping import Bool, Float32, Int32
 from models.artifacts import Artifact
 from models.backbones.files import BackboneFiles, bert_tensors
 from models.backbones.query_network import BertConfig, QueryNetwork, in_parts
+from models.types import CharSpan
 from models.verifier.types import OUTPUTS, Pair
 
 # Tokens of a phrase and of a text that are read; of longer texts those around the mark.
 PHRASE_TOKENS = 64
 TEXT_TOKENS = 110
 HEAD, MARK = "head.", "mark"
+# Behind these a clause ends, where a space follows.
+_BORDER: Final = re.compile(r"[,;:.!?()](?=\s|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +87,37 @@ class PairNetwork:
 
 
 def windows_of(files: BackboneFiles, pairs: Sequence[Pair]) -> list[Window]:
-    """The tokens of every pair, marked where a search has found its span."""
+    """The tokens of every pair: of the phrase, and of the clause around what is marked, or of a whole text without."""
     texts = list(dict.fromkeys(text for pair in pairs for text in (pair.phrase, pair.text)))
     tokens = dict(zip(texts, files.tokenize(texts), strict=True))
     windows = []
     for pair in pairs:
-        spans, marked = tokens[pair.text].spans, np.zeros(len(tokens[pair.text]), bool)
+        ids, spans, marked = tokens[pair.text].ids, tokens[pair.text].spans, np.zeros(len(tokens[pair.text]), bool)
         if pair.mark is not None:
-            marked = (spans[:, 0] < pair.mark.end) & (spans[:, 1] > pair.mark.start)
+            marked = _within(spans, pair.mark)
+            read = _within(spans, clause_of(pair.text, pair.mark))
+            ids, marked = ids[read], marked[read]
         shown = _around(marked)
-        windows.append(Window(tokens[pair.phrase].ids[:PHRASE_TOKENS], tokens[pair.text].ids[shown], marked[shown]))
+        windows.append(Window(tokens[pair.phrase].ids[:PHRASE_TOKENS], ids[shown], marked[shown]))
     return windows
+
+
+def clause_of(text: str, mark: CharSpan) -> CharSpan:
+    """The characters of a text from the border of a clause before what is marked to the one behind it.
+
+    >>> text = "Well, the parcel never came, so I called."
+    >>> clause = clause_of(text, CharSpan(10, 22))
+    >>> text[clause.start : clause.end]
+    'the parcel never came,'
+    """
+    before = [match.end() for match in _BORDER.finditer(text, 0, mark.start)]
+    behind = _BORDER.search(text, max(mark.end - 1, mark.start))
+    start = before[-1] if before else 0
+    return CharSpan(start + len(text[start:]) - len(text[start:].lstrip()), behind.end() if behind else len(text))
+
+
+def _within(spans: Int32[np.ndarray, "tokens 2"], part: CharSpan) -> Bool[np.ndarray, " tokens"]:
+    return (spans[:, 0] < part.end) & (spans[:, 1] > part.start)
 
 
 def _around(marked: Bool[np.ndarray, " tokens"]) -> slice:

@@ -17,34 +17,56 @@ from models.verifier.types import DIFFERENCES, LIKELY, VERDICTS, Difference, Jud
 _NAMED: Final = 0.3
 # Below this probability a text in which rules and network see no difference is unrelated.
 _NEAR_MISS: Final = 0.2
-NEAR: Final = 0.8
+# The network reads pairs that are more similar (raw) than this.
+READ: Final = 0.6
+# The more similar, the more it counts: with a weight that rises by this much for 1, up to the highest.
+_RISE, _HIGHEST = 5.0, 1.5
+# It is not taught higher log odds.
+_SUREST: Final = 7.0
+# A higher similarity says no more: of near texts the network sees what differs.
+_ALIKE: Final = 0.9
 
 
 class Evidence(NamedTuple):
     """The evidence that a scale weighs.
 
-    ``similarity`` is the first look's (raw). ``near`` is the network's log odds of a match, as far as the similarity is
-    above 0.8: of near texts the network sees what differs, of others it knows less than the first look.
-    ``contradicted`` says that a quantity or an opposite contradicts the phrase, ``met`` that a quantity is met; 1 or 0.
+    ``similarity`` is the first look's (raw), up to 0.9. ``network`` is the network's log odds of a match by how near
+    the pair is, and 0 of one that it does not read. ``contradicted`` says that a quantity or an opposite contradicts
+    the phrase, ``met`` that a quantity is met; 1 or 0.
     """
 
     similarity: float
-    near: float
+    network: float
     contradicted: float
     met: float
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The log odds of a match as a linear function of the evidence."""
+    """The log odds of a match as a linear function of the evidence.
+
+    ``even`` is the similarity (raw) from which on a match is more probable than not, where nothing else is known.
+    """
 
     intercept: float
     weights: Evidence
+    even: float
+
+    @property
+    def least(self) -> float:
+        """The similarity (raw) below which no pair is a likely match, however sure the network is.
+
+        >>> Scale(-19.6, Evidence(25.3, 0.8, -7.0, 1.5), 0.78).least
+        0.6548
+        """
+        slope = self.weights.network * _RISE * _SUREST
+        needed = -self.intercept - max(0.0, self.weights.met) + slope * READ
+        return round(needed / (self.weights.similarity + slope), 4)
 
     def probability(self, evidence: Evidence) -> float:
         """The calibrated probability of a match.
 
-        >>> Scale(-1.0, Evidence(2.0, 0.0, 0.0, 0.0)).probability(Evidence(0.5, 0.0, 0.0, 0.0))
+        >>> Scale(-1.0, Evidence(2.0, 0.0, 0.0, 0.0), 0.5).probability(Evidence(0.5, 0.0, 0.0, 0.0))
         0.5
         """
         log_odds = self.intercept + sum(map(mul, self.weights, evidence))
@@ -52,27 +74,28 @@ class Scale:
 
 
 # The first look alone, for weights that come without a scale.
-UNSCALED: Final = Scale(-9.0, Evidence(10.0, 0.0, 0.0, 0.0))
+UNSCALED: Final = Scale(-8.0, Evidence(10.0, 0.0, 0.0, 0.0), 0.8)
 
 
 def nearness(pair: Pair) -> float:
-    """The weight of the network for a pair: from 0, at a similarity of 0.8, to 2.
+    """The weight of the network for a pair: 0 up to a similarity of 0.6, and 1.5 from 0.9 on.
 
-    >>> nearness(Pair("a", "b", similarity=0.85)), nearness(Pair("a", "b", similarity=0.6))
-    (0.5, 0.0)
+    >>> nearness(Pair("a", "b", similarity=0.8)), nearness(Pair("a", "b", similarity=0.6))
+    (1.0, 0.0)
     """
-    return round(max(0.0, pair.similarity - NEAR) * 10, 4)
+    return round(min(max(0.0, pair.similarity - READ) * _RISE, _HIGHEST), 4)
 
 
 def evidence_of(pair: Pair, log_odds: float) -> Evidence:
     """The evidence of a pair.
 
     >>> evidence_of(Pair("it takes two days", "It takes three days.", similarity=0.9), log_odds=-2.0)
-    Evidence(similarity=0.9, near=-2.0, contradicted=1.0, met=0.0)
+    Evidence(similarity=0.9, network=-3.0, contradicted=1.0, met=0.0)
     """
     agreement = compare(pair.phrase, pair.text)
     contradicted = bool(agreement.contradicted) or _has_opposite(pair)
-    return Evidence(pair.similarity, log_odds * nearness(pair), float(contradicted), float(bool(agreement.met)))
+    network = log_odds * nearness(pair)
+    return Evidence(min(pair.similarity, _ALIKE), network, float(contradicted), float(bool(agreement.met)))
 
 
 def _has_opposite(pair: Pair) -> bool:
@@ -95,14 +118,14 @@ def log_odds_of(logits: Float32[np.ndarray, " outputs"]) -> float:
 def judgement(pair: Pair, logits: Float32[np.ndarray, " outputs"] | None, scale: Scale) -> Judgement:
     """The judgement of a pair from the network's outputs: three logits of verdicts, then those of differences.
 
-    Of a pair that is not near they are None: what the network would say does not count.
+    Of a pair that the network does not read they are None.
 
     >>> outputs = np.zeros(13, np.float32)
     >>> outputs[1], outputs[5] = 4, 2
-    >>> judgement(Pair("two days", "Three days.", similarity=0.81), outputs, UNSCALED)
+    >>> judgement(Pair("two days", "Three days.", similarity=0.71), outputs, UNSCALED)
     Judgement(probability=0.2891, verdict='differs', differs=('number', 'negation'))
     >>> judgement(Pair("two days", "We sell bread.", similarity=0.3), None, UNSCALED)
-    Judgement(probability=0.0025, verdict='unrelated', differs=())
+    Judgement(probability=0.0067, verdict='unrelated', differs=())
     """
     evidence = evidence_of(pair, 0.0 if logits is None else log_odds_of(logits))
     probability = round(scale.probability(evidence), 4)

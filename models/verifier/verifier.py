@@ -13,11 +13,10 @@ from models.backbones.files import BackboneFiles
 from models.encoders.base import Encoder
 from models.errors import BackboneMismatch
 from models.verifier.network import PairNetwork, check_head
-from models.verifier.points import even_similarity, least_similarity
 from models.verifier.types import Judgement, Pair
-from models.verifier.verdicts import NEAR, UNSCALED, Evidence, Scale, judgement, nearness
+from models.verifier.verdicts import UNSCALED, Evidence, Scale, judgement, nearness
 
-RECIPE: Final = "verifier.v1"
+RECIPE: Final = "verifier.v2"
 _KEPT: Final = 20_000
 
 
@@ -32,20 +31,20 @@ class Verifier:
     @property
     def even(self) -> float:
         """The similarity (raw) from which on a match is more probable than not, as far as similarity tells."""
-        return even_similarity(self._scale)
+        return self._scale.even
 
     @property
     def least(self) -> float:
         """The similarity (raw) below which no pair is a likely match."""
-        return least_similarity(self._scale, NEAR)
+        return self._scale.least
 
     def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
         """The judgement of every pair; those that are kept cost nothing."""
         with self._lock:
             known = {pair: self._kept[pair] for pair in pairs if pair in self._kept}
         new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
-        near = [pair for pair in new if nearness(pair)]
-        logits = dict(zip(near, self.logits(near), strict=True))
+        read = [pair for pair in new if nearness(pair)]
+        logits = dict(zip(read, self.logits(read), strict=True))
         known |= {pair: judgement(pair, logits.get(pair), self._scale) for pair in new}
         self._keep({pair: known[pair] for pair in new})
         return [known[pair] for pair in pairs]
@@ -82,4 +81,4 @@ def open_verifier(encoder: Encoder, folder: Path | None = None) -> Verifier | No
 
 def _scale(artifact: Artifact) -> Scale:
     config = cast("dict[str, Any]", artifact.config.get("scale", {}))
-    return Scale(config["intercept"], Evidence(**config["weights"])) if config else UNSCALED
+    return Scale(config["intercept"], Evidence(**config["weights"]), config["even"]) if config else UNSCALED

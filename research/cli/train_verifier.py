@@ -30,6 +30,15 @@ def train_verifier(
     ] = None,
     changed_pairs: Annotated[int, typer.Option(min=0, help="So many of them in a step.")] = 8,
     start: Annotated[Path | None, typer.Option(help="A verifier that training goes on from, not the backbone.")] = None,
+    teacher: Annotated[
+        Path | None, typer.Option(help="A verifier over a larger backbone, whose verdicts are learnt as well.")
+    ] = None,
+    teacher_backbone: Annotated[str, typer.Option(help="The backbone of the teacher: a folder or a package.")] = "",
+    lines: Annotated[int, typer.Option(min=1, help="So many contrast lines in a step.")] = 5,
+    hits: Annotated[int, typer.Option(min=0, help="So many hits of searches in a step, which the teacher judges.")] = 0,
+    sentences: Annotated[
+        int, typer.Option(min=0, help="So many real sentences of each source are searched beside the written lines.")
+    ] = 0,
     frozen_layers: Annotated[int, typer.Option(min=0, help="How many of the lowest layers do not learn.")] = 2,
     steps: StepsOption = 2_600,
     rate: Annotated[float, typer.Option(min=0, help="Highest learning rate.")] = 1.5e-4,
@@ -56,6 +65,10 @@ def train_verifier(
         changed=changed,
         changed_pairs=changed_pairs,
         start=start,
+        teacher=teacher,
+        teacher_backbone=teacher_backbone or settings.backbone,
+        lines=lines,
+        hits=hits,
         backbone=settings.backbone,
         device=settings.device,
         seed=seed,
@@ -64,6 +77,6 @@ def train_verifier(
         schedule=Schedule(steps=steps, rate=rate),
     )
     marks = contrast_marks(settings, checkpoints / "marks.ndjson")
-    mined = mined_hits(settings, checkpoints)
+    mined = mined_hits(settings, checkpoints, data, sentences)
     report = run_recipe(lambda hooks: recipe(config, marks, mined, hooks), steps, save_every, config)
     print_report(report, steps, f"To use it: SPANSEEK_VERIFIER_WEIGHTS={folder}", as_json=as_json)

@@ -41,9 +41,9 @@ def train_verifier_scale(
         scale = fit_scale(verifier_of(services.encoders), _pairs(services, contrast, samples, unmatched, collection))
     write_scale(weights or SHIPPED / "verifier", scale)
     if as_json:
-        print_json({"intercept": scale.intercept, **scale.weights._asdict()})
+        print_json({"intercept": scale.intercept, **scale.weights._asdict(), "even": scale.even})
     else:
-        out.print(f"intercept {scale.intercept}, {scale.weights}")
+        out.print(f"intercept {scale.intercept}, {scale.weights}, even at {scale.even}")
 
 
 def eval_contrast(

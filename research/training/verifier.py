@@ -1,8 +1,9 @@
 """Train a verifier: a cross-encoder over the shared lower layers of the backbone, which judges pairs.
 
 A step has whole contrast lines, so that a ranking loss compares their four texts (a text that says the phrase in other
-words with one that does not in the same words, and so on), beside texts of other lines and pairs of public sets. With
-rows that a larger cross-encoder has judged, its verdicts are learnt as well (Hinton et al. 2015).
+words with one that does not in the same words, and so on), beside texts of other lines and pairs of public sets. The
+verdicts of a larger network that was trained in the same way are learnt as well, also of hits of searches that nobody
+has labelled (Hinton et al. 2015, "Distilling the Knowledge in a Neural Network").
 
     spanseek train verifier --data FOLDER --out FOLDER --checkpoints FOLDER
 """
@@ -11,6 +12,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import torch
@@ -47,6 +49,8 @@ _ALIKE_IN_LENGTH = 160
 _UNMARKED = 0.3
 _LONGER = 0.5
 _RANKING, _DIFFERING = 1.0, 0.2  # weights of losses beside the verdict's
+_TOLD, _ODDS = 0.3, 0.1  # weights of the losses of labels, and of log odds, beside the teacher's verdicts
+_SURE = 7.0  # log odds above which the teacher's are not followed
 _AT_ONCE = 12
 _RIGHT = 2  # of the texts of a line, those that say its phrase come first
 
@@ -57,6 +61,7 @@ class VerifierConfig:
 
     A step has ``lines`` contrast lines, four pairs each and ``others`` of other lines' texts, and so many pairs
     of ``public`` sets and ``changed_pairs``. ``start`` is the folder of a verifier that training goes on from.
+    ``teacher`` is that of one over another backbone, whose verdicts are learnt, also of ``hits`` of searches.
     """
 
     out: Path
@@ -65,6 +70,8 @@ class VerifierConfig:
     exclude: Path | None = None
     changed: Path | None = None
     start: Path | None = None
+    teacher: Path | None = None
+    teacher_backbone: str = DEFAULT
     backbone: str = DEFAULT
     device: str = "auto"
     seed: int = 1
@@ -73,6 +80,7 @@ class VerifierConfig:
     others: int = 2
     public: int = 2
     changed_pairs: int = 8
+    hits: int = 0
     save_every: int = 200
     schedule: Schedule = field(default_factory=lambda: Schedule(steps=2_600, rate=1.5e-4))
 
@@ -143,6 +151,7 @@ class Batches:
     def __init__(self, config: VerifierConfig, lines: Sequence[ContrastLine], marks: Marks, mined: Mined) -> None:
         self._config, self._lines = config, lines
         self._texts = OtherTexts(lines, mined)
+        self._hits = [Example(pair, 0.0) for pairs in mined.values() for pair in pairs]
         self._public = read_public(config.data, read_excluded(config.exclude), config.seed)
         self._changed = list(read_changed(config.changed)) if config.changed else []
         self._examples = [examples_of(line, marks.get(line.id) or [None] * 4) for line in lines]
@@ -161,8 +170,13 @@ class Batches:
             of_line = [*self._examples[number], *(self._texts.draw(number, rng) for _ in range(config.others))]
             longer = [self._texts.within(each, rng) if rng.random() < _LONGER else each for each in of_line]
             examples += [_without_mark(each) if unmarked else each for each in longer]
-        examples += rng.choices(self._public, k=config.public) if config.public else []
-        return examples + (rng.choices(self._changed, k=config.changed_pairs) if self._changed else [])
+        for among, count in (
+            (self._public, config.public),
+            (self._changed, config.changed_pairs),
+            (self._hits, config.hits),
+        ):
+            examples += rng.choices(among, k=count) if among else []
+        return examples
 
 
 def losses_of(logits: Float[Tensor, "pairs outputs"], examples: Sequence[Example], lines: tuple[int, int]) -> Losses:
@@ -189,6 +203,27 @@ def losses_of(logits: Float[Tensor, "pairs outputs"], examples: Sequence[Example
     }
 
 
+def taught_losses(logits: Float[Tensor, "pairs outputs"], taught: Float[Tensor, "pairs outputs"]) -> Losses:
+    """How far logits are from a teacher's: the divergence of verdicts and of differences, and the log odds.
+
+    Differences count as far as the teacher sees no match. A log odds beyond what a sure teacher needs is not asked for.
+    """
+    verdicts, differences = slice(None, len(VERDICTS)), slice(len(VERDICTS), None)
+    divergence = {
+        part: functional.kl_div(
+            functional.log_softmax(logits[:, columns], dim=-1), taught[:, columns].softmax(dim=-1), reduction="none"
+        ).sum(dim=1)
+        for part, columns in (("verdict", verdicts), ("differences", differences))
+    }
+    no_match = 1 - taught[:, verdicts].softmax(dim=-1)[:, 0]
+    own, others = (each[:, 0] - torch.logsumexp(each[:, 1 : len(VERDICTS)], dim=1) for each in (logits, taught))
+    return {
+        "taught_verdict": divergence["verdict"].mean(),
+        "taught_odds": _ODDS * functional.smooth_l1_loss(own, others.clamp(-_SURE, _SURE)),
+        "taught_differences": _DIFFERING * (no_match * divergence["differences"]).mean(),
+    }
+
+
 def train_verifier(config: VerifierConfig, marks: Marks, mined: Mined, hooks: LoopHooks | None = None) -> Artifact:
     """Train, and save the layers, the mark and the head (fp16) in ``config.out``; resumes from a checkpoint.
 
@@ -201,16 +236,22 @@ def train_verifier(config: VerifierConfig, marks: Marks, mined: Mined, hooks: Lo
     network = PairClassifier(load_backbone(config.backbone, device=config.device), config.frozen_layers)
     trained = network.trained()
     if config.start is not None:
-        for name, values in load_artifact(config.start).tensors.items():
-            trained[name].data.copy_(values)
+        _put(network, config.start)
+    teacher = None if config.teacher is None else _teacher(config, config.teacher)
 
     def losses(step: int) -> Losses:
         torch.manual_seed(config.seed * 2**20 + step)  # so that a resumed run draws the same masks
         network.train()
         network.backbone.model.train()
         examples = batches.draw(step)
-        windows = windows_of(network.backbone, [example.pair for example in examples])
-        return losses_of(network(windows), examples, (config.lines, 4 + config.others))
+        pairs = [example.pair for example in examples]
+        logits, of_lines = network(windows_of(network.backbone, pairs)), (config.lines, 4 + config.others)
+        if teacher is None:
+            return losses_of(logits, examples, of_lines)
+        told = config.lines * (4 + config.others)
+        taught = taught_losses(logits, teacher.logits(pairs).to(logits.device))
+        of_labels = losses_of(logits[:told], examples[:told], of_lines)
+        return {**taught, **{name: _TOLD * loss for name, loss in of_labels.items()}}
 
     def save(step: int) -> Artifact:
         tensors = {name: p.detach().to("cpu", torch.float16) for name, p in trained.items()}
@@ -231,7 +272,8 @@ def facts(config: VerifierConfig, backbone: Backbone, lines: int, step: int) -> 
         "steps": step,
         "contrast_lines": lines,
         "started_from": None if config.start is None else load_artifact(config.start).sha256,
-        "of_a_step": [config.lines, config.others, config.public, config.changed_pairs],
+        "teacher": None if config.teacher is None else load_artifact(config.teacher).sha256,
+        "of_a_step": [config.lines, config.others, config.public, config.changed_pairs, config.hits],
         "schedule": asdict(config.schedule),
         "data": {
             "research/data/contrast": "Apache-2.0",
@@ -246,3 +288,17 @@ def facts(config: VerifierConfig, backbone: Backbone, lines: int, step: int) -> 
 
 def _without_mark(example: Example) -> Example:
     return replace(example, pair=replace(example.pair, mark=None))
+
+
+def _put(network: PairClassifier, folder: Path) -> None:
+    """Give a network the weights of a verifier."""
+    trained = network.trained()
+    for name, values in load_artifact(folder).tensors.items():
+        trained[name].data.copy_(values)
+
+
+def _teacher(config: VerifierConfig, folder: Path) -> PairClassifier:
+    frozen = cast("int", load_artifact(folder).config["frozen_layers"])
+    teacher = PairClassifier(load_backbone(config.teacher_backbone, device=config.device), frozen)
+    _put(teacher, folder)
+    return teacher.requires_grad_(False)

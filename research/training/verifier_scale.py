@@ -2,7 +2,8 @@
 
 It is fitted to one half of a contrast set (by the crc32 of the ids), to the best hits of half of the sample corpus's
 phrases (right ones and wrong ones), and, as wrong hits, to those of half of the phrases that a collection does not
-hold. So it holds both for near texts and for the hits of a search, most of which are unrelated.
+hold. So it holds both for near texts and for the hits of a search, most of which are unrelated. The similarity at which
+a match is as probable as none is that of the hits of searches.
 """
 
 import json
@@ -97,7 +98,11 @@ def fit_scale(verifier: Verifier, pairs: Pairs) -> Scale:
             chosen += found
             says += [False] * len(found)
     weights = [_RIGHT if right and at >= contrast else 1.0 for at, right in enumerate(says)]
-    return _regression(evidence(verifier, chosen), np.array(says), np.array(weights))
+    rows, known, counted = evidence(verifier, chosen), np.array(says), np.array(weights)
+    intercept, factors = _regression(rows, known, counted)
+    similar = np.array([[pair.similarity] for pair in chosen[contrast:]])  # contrast lines have no ordinary wrong hits
+    alone, (slope,) = _regression(similar, known[contrast:], counted[contrast:])
+    return Scale(round(intercept, 4), Evidence(*(round(factor, 4) for factor in factors)), round(-alone / slope, 4))
 
 
 def evidence(verifier: Verifier, pairs: Sequence[Pair]) -> Float[np.ndarray, "pairs evidence"]:
@@ -110,16 +115,16 @@ def write_scale(folder: Path, scale: Scale) -> None:
     """Put the scale into the config of a verifier's weights."""
     path = folder / "config.json"
     config = json.loads(path.read_text("utf-8"))
-    config["scale"] = {"intercept": scale.intercept, "weights": scale.weights._asdict()}
+    config["scale"] = {"intercept": scale.intercept, "weights": scale.weights._asdict(), "even": scale.even}
     path.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", "utf-8")
     record_checksums(folder)
 
 
 def _regression(
     rows: Float[np.ndarray, "pairs evidence"], says: Bool[np.ndarray, " pairs"], weights: Float[np.ndarray, " pairs"]
-) -> Scale:
+) -> tuple[float, list[float]]:
+    """The intercept and the factors of the log odds of a match."""
     mean, deviation = rows.mean(axis=0), rows.std(axis=0) + 1e-9
     fitted = LogisticRegression(max_iter=1_000).fit((rows - mean) / deviation, says, sample_weight=weights)
     factors = fitted.coef_[0] / deviation
-    intercept = float(fitted.intercept_[0] - factors @ mean)
-    return Scale(round(intercept, 4), Evidence(*(round(float(factor), 4) for factor in factors)))
+    return float(fitted.intercept_[0] - factors @ mean), factors.tolist()

@@ -22,7 +22,7 @@ from research.evaluation.contrast import CELLS, area, half_of, report
 from research.training import verifier as recipe
 from research.training.contrast_data import ContrastLine
 from research.training.loop import LoopHooks, Schedule
-from research.training.verifier import VerifierConfig, losses_of, train_verifier
+from research.training.verifier import Batches, VerifierConfig, losses_of, taught_losses, train_verifier
 from research.training.verifier_data import OtherTexts, examples_of, read_changed, read_public
 from research.training.verifier_scale import _regression
 from tests.tiny_bert import save_tiny_bert
@@ -157,6 +157,28 @@ def test_an_interrupted_run_ends_with_the_weights_of_any_other(config: VerifierC
         np.testing.assert_array_equal(array, whole.arrays[name])
 
 
+def test_a_teacher_is_followed_where_nothing_is_labelled(config: VerifierConfig) -> None:
+    teacher = replace(config, out=config.out / "teacher", checkpoints=config.checkpoints / "teacher", frozen_layers=0)
+    train_verifier(teacher, {}, {})
+    mined = {"a1": [Pair("nobody saw the cat", "The cat stood.", CharSpan(0, 7))]}
+    taught = replace(config, teacher=teacher.out, teacher_backbone=config.backbone, hits=3)
+    drawn = Batches(taught, LINES, {}, mined).draw(1)
+    assert [each.pair.text for each in drawn[-3:]] == ["The cat stood."] * 3
+    artifact = train_verifier(taught, {}, mined)
+    assert artifact.config["teacher"] == load_artifact(teacher.out).sha256
+    alone = train_verifier(replace(config, out=config.out / "b", checkpoints=config.checkpoints / "b"), {}, mined)
+    assert any((artifact.arrays[name] != array).any() for name, array in alone.arrays.items())
+
+
+def test_taught_losses_are_least_where_the_teacher_is_met() -> None:
+    taught = torch.randn(6, 13, generator=torch.Generator().manual_seed(1))
+    met, other = taught_losses(taught, taught), taught_losses(torch.zeros(6, 13), taught)
+    assert met.keys() == other.keys()
+    for name, loss in met.items():
+        assert float(loss) == pytest.approx(0, abs=1e-5)
+        assert float(other[name]) > 0.01
+
+
 def test_a_report_counts_cells_as_a_loop_does() -> None:
     rng = np.random.default_rng(5)
     lines = [replace(LINES[0], id=f"x{number}") for number in range(30)]
@@ -176,10 +198,10 @@ def test_a_regression_finds_what_made_the_labels() -> None:
     rows = np.zeros((4_000, len(Evidence._fields)))
     rows[:, 1], rows[:, 2] = rng.normal(0, 2, 4_000), rng.integers(0, 2, 4_000)
     odds = 0.5 + 1.5 * rows[:, 1] - 2 * rows[:, 2]
-    scale = _regression(rows, rng.random(4_000) < 1 / (1 + np.exp(-odds)), np.ones(4_000))
-    assert scale.intercept == pytest.approx(0.5, abs=0.2)
-    assert scale.weights[1] == pytest.approx(1.5, abs=0.2)
-    assert scale.weights[2] == pytest.approx(-2, abs=0.4)
+    intercept, factors = _regression(rows, rng.random(4_000) < 1 / (1 + np.exp(-odds)), np.ones(4_000))
+    assert intercept == pytest.approx(0.5, abs=0.2)
+    assert factors[1] == pytest.approx(1.5, abs=0.2)
+    assert factors[2] == pytest.approx(-2, abs=0.4)
 
 
 def test_a_longer_sentence_keeps_the_pair_and_its_mark() -> None:

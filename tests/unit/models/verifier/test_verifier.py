@@ -15,9 +15,9 @@ from models.encoders.hashing import HashingEncoder
 from models.encoders.slice import SliceEncoder
 from models.errors import BackboneMismatch
 from models.types import CharSpan
-from models.verifier.network import TEXT_TOKENS, windows_of
+from models.verifier.network import TEXT_TOKENS, clause_of, windows_of
 from models.verifier.types import Pair
-from models.verifier.verdicts import Evidence, Scale, evidence_of, judgement
+from models.verifier.verdicts import READ, Evidence, Scale, evidence_of, judgement
 from models.verifier.verifier import RECIPE, Verifier, open_verifier
 from research.training.verifier import PairClassifier
 from tests.tiny_bert import save_tiny_bert
@@ -98,7 +98,7 @@ def test_weights_over_another_backbone_and_encoders_without_one_have_no_verifier
 
 
 def test_rules_say_what_differs_where_they_see_it() -> None:
-    scale = Scale(-3.0, Evidence(0.0, 0.0, 0.0, 0.0))
+    scale = Scale(-3.0, Evidence(0.0, 0.0, 0.0, 0.0), 0.8)
     logits = np.zeros(13, np.float32)
     logits[2] = 1  # unrelated, says the network
     number = judgement(Pair("18 months' notice", "A notice of 13 months."), logits, scale)
@@ -115,11 +115,49 @@ def test_an_equal_quantity_in_other_words_counts_for_a_match() -> None:
     assert (found.met, found.contradicted) == (1.0, 0.0)
 
 
+def test_what_is_far_is_not_read(verifier: Verifier, monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = [Pair("the cat", "a cat of ours", CharSpan(0, 5), raw) for raw in (READ + 0.01, READ)]
+    read, logits = list[Pair](), verifier.logits
+
+    def noted(given: list[Pair]) -> object:
+        read.extend(given)
+        return logits(given)
+
+    monkeypatch.setattr(verifier, "logits", noted)
+    verifier.judge(pairs)
+    assert read == pairs[:1]
+
+
+def test_nothing_is_likely_below_the_least_similarity() -> None:
+    scale = Scale(-16.0, Evidence(20.0, 0.8, -5.0, 1.5), 0.8)
+    pair, surest = Pair("two days", "It takes 48 hours.", similarity=scale.least), 7.0
+    below = replace(pair, similarity=scale.least - 0.001)
+    assert scale.probability(evidence_of(below, surest)) < 0.5
+    assert scale.probability(evidence_of(replace(pair, similarity=scale.least + 0.001), surest)) > 0.5
+
+
 def test_the_network_counts_as_far_as_texts_are_near() -> None:
-    far, near, exact = (evidence_of(Pair("a cat", "a dog", similarity=raw), -3.0).near for raw in (0.7, 0.85, 1.0))
-    assert (far, near, exact) == (0.0, -1.5, -6.0)
+    pairs = [Pair("a cat", "a dog", similarity=raw) for raw in (0.5, 0.7, 0.9, 1.0)]
+    assert [evidence_of(pair, -4.0).network for pair in pairs] == [0, -2, -6, -6]
+    assert [evidence_of(pair, -4.0).similarity for pair in pairs] == [0.5, 0.7, 0.9, 0.9]
+
+
+@pytest.mark.parametrize(
+    ("text", "marked", "read"),
+    [
+        ("It never came.", "came", "It never came."),
+        ("So (as I said) it never came; I called, twice.", "never came", "it never came;"),
+        ("It costs 1,200.50 a year, they say.", "costs", "It costs 1,200.50 a year,"),
+        ("Late, again", "Late, again", "Late, again"),
+        ("No. Never", "No.", "No."),
+    ],
+)
+def test_the_clause_of_what_is_marked_is_read(text: str, marked: str, read: str) -> None:
+    start = text.index(marked)
+    clause = clause_of(text, CharSpan(start, start + len(marked)))
+    assert text[clause.start : clause.end] == read
 
 
 def test_the_probability_is_that_of_a_linear_function() -> None:
-    scale = Scale(0.5, Evidence(0.0, 0.1, 0.2, 0.3))
+    scale = Scale(0.5, Evidence(0.0, 0.1, 0.2, 0.3), 0.8)
     assert scale.probability(Evidence(0.0, 1.0, 2.0, 3.0)) == pytest.approx(1 / (1 + np.exp(-1.9)))
