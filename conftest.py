@@ -93,7 +93,8 @@ def _two_threads() -> None:
 
 @pytest.fixture(autouse=True)
 def _single_precision(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    """Encode in float32 on every processor, so that tolerances hold where bfloat16 is native too (ADR 4)."""
+    """Compute in float32 on every processor, so that tolerances hold where others are native too (ADR 4, ADR 57)."""
     if request.node.get_closest_marker("native_precision") is None:
         monkeypatch.setattr("models.backbones.torch_network.has_native_bf16", lambda device: False)
         monkeypatch.setattr("models.encoders.slice.multiplies_bfloat16", lambda: False)
+        monkeypatch.setattr("models.verifier.network.multiplies_bytes", lambda: False)

@@ -13,12 +13,12 @@ from research.training.slice import fit_projection
 PROSE = "It was late, and nobody saw the cat. The door, which was green, stood open. A dog barked, and rain fell."
 
 
-def save_tiny_bert(folder: Path) -> Path:
+def save_tiny_bert(folder: Path, seed: int = 7) -> Path:
     words = sorted({word.strip(".,") for word in PROSE.lower().split()} | {"sat", "seen", "##s"})
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ",", ".", ":", ";", '"', *words]
     (folder / "vocab.txt").write_text("\n".join(vocabulary) + "\n")
     BertTokenizerFast(vocab=str(folder / "vocab.txt")).save_pretrained(folder)
-    torch.manual_seed(7)
+    torch.manual_seed(seed)
     config = BertConfig(
         vocab_size=len(vocabulary),
         hidden_size=16,

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Int32, Shaped
 
 from models.backbones.folders import read_config
-from models.backbones.query_network import LAYER, BertConfig, QueryNetwork, fits, read_bert_config
+from models.backbones.query_network import LAYER, BertConfig, Precision, QueryNetwork, fits, read_bert_config
 from models.backbones.tokenizer import TextTokenizer, open_tokenizer
 from models.tensors import read_tensors
 from models.text import units
@@ -47,7 +47,7 @@ class BackboneFiles:
         self.folder, self.weights_sha256, self.tokenizer = folder, weights_sha256, tokenizer
         self.dim, self.shape, self.device_name = shape.dim, shape, device
         self.window = shape.window - len(tokenizer.prefix) - len(tokenizer.suffix)
-        self._networks: dict[bool, QueryNetwork] = {}
+        self._networks: dict[Precision, QueryNetwork] = {}
         self.fingerprint = _digest(
             [_architecture(folder), weights_sha256, tokenizer.description(), units.VERSION, self.window]
         )
@@ -96,17 +96,17 @@ class BackboneFiles:
         """The parameters of one layer, by their names within it."""
         return of_layer(self.parameters(), number)
 
-    def network(self, *, bfloat16: bool = False) -> QueryNetwork | None:
+    def network(self, precision: Precision = "float32") -> QueryNetwork | None:
         """The network without torch, made once for all encoders of these files; None if it is not a BERT."""
-        if self.bert is not None and bfloat16 not in self._networks:
-            self._networks[bfloat16] = self.network_of(self.bert, self.parameters(), bfloat16=bfloat16)
-        return self._networks.get(bfloat16)
+        if self.bert is not None and precision not in self._networks:
+            self._networks[precision] = self.network_of(self.bert, self.parameters(), precision)
+        return self._networks.get(precision)
 
     def network_of(
-        self, size: BertConfig, parameters: Mapping[str, Shaped[np.ndarray, "..."]], *, bfloat16: bool = False
+        self, size: BertConfig, parameters: Mapping[str, Shaped[np.ndarray, "..."]], precision: Precision = "float32"
     ) -> QueryNetwork:
         """The same network with other parameters."""
-        return QueryNetwork(size, parameters, (self.tokenizer.prefix, self.tokenizer.suffix), bfloat16=bfloat16)
+        return QueryNetwork(size, parameters, (self.tokenizer.prefix, self.tokenizer.suffix), precision)
 
 
 def open_files(folder: Path, weights_sha256: str, *, device: str = "auto", window: int = 256) -> BackboneFiles | None:

@@ -2,27 +2,30 @@
 
 The same network gives the same vectors up to rounding (1e-5). Weights lie as ``models.kernels`` reads them, sums are in
 32 bits, and windows that come together are shared out among threads. For texts, factors may be bfloat16 where the
-processor multiplies these, as torch has them there (ADR 4).
+processor multiplies these, as torch has them there (ADR 4); for pairs they may be integers of 8 bits (ADR 56).
 """
 
 from collections.abc import Callable, Mapping, Sequence, Sized
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 import numpy as np
-from jaxtyping import Float32, Int, Int32, Shaped
+from jaxtyping import Float32, Int, Int8, Int32, Shaped
 
 from models.backbones.folders import read_config
-from models.kernels.products import THREADS, reads_halves, tiled, tiled_pairs
+from models.kernels.products import THREADS, reads_halves, tiled, tiled_pairs, tiled_quads
 from models.kernels.transformer import Layers, run
 from models.priority import niceness
 
 Arrays: TypeAlias = Mapping[str, Shaped[np.ndarray, "..."]]
 Ids: TypeAlias = Int32[np.ndarray, " special"]
+Scales: TypeAlias = Float32[np.ndarray, "layers 2 outputs"]
+# What factors of products are. Of int8 a matrix has a scale for every column, and a row has a range.
+Precision = Literal["float32", "bfloat16", "int8"]
 Window = TypeVar("Window", bound=Sized)
 Result = TypeVar("Result")
 
@@ -91,7 +94,7 @@ def _shapes(config: BertConfig) -> dict[str, tuple[int, ...]]:
 class QueryNetwork:
     """The forward pass of a BERT over windows of different lengths, without padding.
 
-    ``special`` are the tokens that stand before and after a window. With ``bfloat16``, factors are bfloat16.
+    ``special`` are the tokens that stand before and after a window. ``precision`` is that of factors.
 
     >>> size = BertConfig(dim=4, layers=1, heads=2, wide=8, positions=16, epsilon=1e-12)
     >>> arrays = {name: np.ones(shape, np.float32) for name, shape in _shapes(size).items()}
@@ -103,7 +106,7 @@ class QueryNetwork:
     """
 
     def __init__(
-        self, config: BertConfig, parameters: Arrays, special: tuple[Ids, Ids], *, bfloat16: bool = False
+        self, config: BertConfig, parameters: Arrays, special: tuple[Ids, Ids], precision: Precision = "float32"
     ) -> None:
         self._config = config
         self._prefix, self._suffix = special
@@ -113,7 +116,7 @@ class QueryNetwork:
         self._places = _floats(places) + _floats(kinds[0])
         self._norm = _pair(parameters, f"{_EMBEDDINGS}LayerNorm")
         names = [LAYER.format(number) for number in range(config.layers)]
-        self.layers = packed_layers(parameters, names, bfloat16=bfloat16)
+        self.layers = packed_layers(parameters, names, precision)
 
     def __call__(self, windows: Sequence[Int32[np.ndarray, " _tokens"]]) -> list[Float32[np.ndarray, "_tokens dim"]]:
         """Last hidden states of every window's own tokens."""
@@ -159,10 +162,10 @@ class States:
     bounds: Int[np.ndarray, " bounds"]
 
 
-def packed_layers(parameters: Arrays, names: Sequence[str], *, bfloat16: bool = False) -> Layers:
+def packed_layers(parameters: Arrays, names: Sequence[str], precision: Precision = "float32") -> Layers:
     """The layers whose parameters begin with these names, as kernels read them.
 
-    Matrices are kept in 16 bits where nothing is lost, as of trained layers nothing is; or they are bfloat16.
+    Matrices of float32 are kept in 16 bits where nothing is lost, as of trained layers nothing is.
     """
     halves = reads_halves() and all(
         _is_half(parameters[f"{layer}{name}.weight"])
@@ -170,9 +173,13 @@ def packed_layers(parameters: Arrays, names: Sequence[str], *, bfloat16: bool = 
         for name in (*_QKV, _ATTENTION_OUT, _FFN_IN, _FFN_OUT)
     )
 
-    def matrices(*joined: str) -> Shaped[np.ndarray, "layers tiles inputs columns"]:
+    def matrices(*joined: str) -> tuple[Shaped[np.ndarray, "layers tiles inputs columns"], Scales | None]:
         of_layers = (np.concatenate([parameters[f"{layer}{name}.weight"] for name in joined]) for layer in names)
-        return np.stack([tiled_pairs(each) if bfloat16 else packed(each, halves=halves) for each in of_layers])
+        if precision == "int8":
+            made = [(tiled_quads(numbers), scales) for numbers, scales in map(whole_numbers, of_layers)]
+            return np.stack([tiles for tiles, _ in made]), np.stack([scales for _, scales in made])
+        lay_out = tiled_pairs if precision == "bfloat16" else partial(packed, halves=halves)
+        return np.stack([lay_out(each) for each in of_layers]), None
 
     def biases(*joined: str) -> Float32[np.ndarray, "layers outputs"]:
         return np.stack(
@@ -182,18 +189,41 @@ def packed_layers(parameters: Arrays, names: Sequence[str], *, bfloat16: bool = 
     def norms(name: str) -> Float32[np.ndarray, "layers 2 dim"]:
         return np.stack([_pair(parameters, layer + name) for layer in names])
 
+    qkv, qkv_scales = matrices(*_QKV)
+    attention_out, attention_out_scales = matrices(_ATTENTION_OUT)
+    ffn_in, ffn_in_scales = matrices(_FFN_IN)
+    ffn_out, ffn_out_scales = matrices(_FFN_OUT)
     return Layers(
-        matrices(*_QKV),
+        qkv,
         biases(*_QKV),
-        matrices(_ATTENTION_OUT),
+        attention_out,
         biases(_ATTENTION_OUT),
         norms(_ATTENTION_NORM),
-        matrices(_FFN_IN),
+        ffn_in,
         biases(_FFN_IN),
-        matrices(_FFN_OUT),
+        ffn_out,
         biases(_FFN_OUT),
         norms(_FFN_NORM),
+        qkv_scales,
+        attention_out_scales,
+        ffn_in_scales,
+        ffn_out_scales,
     )
+
+
+def whole_numbers(
+    matrix: Shaped[np.ndarray, "outputs inputs"],
+) -> tuple[Int8[np.ndarray, "outputs inputs"], Float32[np.ndarray, "2 outputs"]]:
+    """A matrix as whole numbers from -127 to 127, and the scale and the sum of every output's.
+
+    >>> numbers, (scales, sums) = whole_numbers(np.array([[0.5, -1.27, 0, 0]], np.float32))
+    >>> numbers.tolist(), (scales * 100).round(3).tolist(), (sums * 100).round(3).tolist()
+    ([[50, -127, 0, 0]], [1.0], [-77.0])
+    """
+    floats = _floats(matrix)
+    scales = np.maximum(np.abs(floats).max(axis=1), np.float32(1e-30)) / np.float32(127)
+    numbers = np.rint(floats / scales[:, None]).astype(np.int8)
+    return numbers, np.stack([scales, scales * numbers.sum(axis=1, dtype=np.int32)]).astype(np.float32)
 
 
 def packed(matrix: Shaped[np.ndarray, "outputs inputs"], *, halves: bool) -> Shaped[np.ndarray, "tiles inputs columns"]:

@@ -10,7 +10,7 @@ from jaxtyping import Float32, Int32, Shaped
 from models.artifacts import Artifact
 from models.backbones.files import BackboneFiles, of_layer
 from models.backbones.opening import load_network_of
-from models.backbones.query_network import QueryNetwork
+from models.backbones.query_network import Precision, QueryNetwork
 from models.errors import BackboneMismatch
 from models.kernels.products import multiplies_bfloat16
 from models.text.tokens import Tokens
@@ -95,19 +95,19 @@ class SliceEncoder:
         size = self.files.bert
         if self.query_network is None or size is None or not multiplies_bfloat16() or size.dim % 2 or size.wide % 2:
             return None
-        return self._network(bfloat16=True)
+        return self._network("bfloat16")
 
     @cached_property
     def query_network(self) -> QueryNetwork | None:
         """The network for queries; None unless the backbone is a BERT, and None on a GPU."""
         return None if self.files.in_memory and self.backbone.device.type != "cpu" else self._network()
 
-    def _network(self, *, bfloat16: bool = False) -> QueryNetwork | None:
+    def _network(self, precision: Precision = "float32") -> QueryNetwork | None:
         """A network without torch: the files', unless layers were trained."""
         size = self.files.bert
         if size is None or (self._artifact is None and not self.has_network):
-            return self.files.network(bfloat16=bfloat16)
-        return self.files.network_of(size, self.parameters(), bfloat16=bfloat16)
+            return self.files.network(precision)
+        return self.files.network_of(size, self.parameters(), precision)
 
     @property
     def has_network(self) -> bool:

@@ -4,7 +4,9 @@ The matrix is laid out once (:func:`tiled`) in tiles of some columns each, that 
 numbers may be kept in 16 bits: for the ten tokens of an origin phrase, reading the weights takes longest.
 
 For long texts multiplying takes longest. Where the processor multiplies pairs of bfloat16
-(:func:`multiplies_bfloat16`), both factors may be of these (:func:`tiled_pairs`); sums have 32 bits.
+(:func:`multiplies_bfloat16`), both factors may be of these (:func:`tiled_pairs`); sums have 32 bits. Where it
+multiplies four bytes at once (:func:`multiplies_bytes`), factors may be integers of 8 bits (:func:`tiled_quads`), whose
+sums are exact.
 """
 
 import platform
@@ -12,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Float32, Int16
+from jaxtyping import Float, Float32, Int8, Int16
 from llvmlite import binding, ir
 from numba import config, njit, types
 from numba.extending import intrinsic
@@ -28,9 +30,10 @@ _FEATURES = binding.get_host_cpu_features()
 COLUMNS = 4 * LANES if _FEATURES.get("avx512f") else LANES
 
 _INT32, _INT64, _FLOAT = ir.IntType(32), ir.IntType(64), ir.FloatType()
-_FLOATS, _PAIRS = ir.VectorType(_FLOAT, LANES), ir.VectorType(_INT32, LANES)
-# Adds to every lane the products of a pair; LLVM has changed its name for it, assemblers have not.
-_DOT_PAIRS = ir.InlineAsm(ir.FunctionType(_FLOATS, [_FLOATS, _PAIRS, _PAIRS]), "vdpbf16ps $3, $2, $0", "=v,0,v,v")
+_FLOATS, _WORDS = ir.VectorType(_FLOAT, LANES), ir.VectorType(_INT32, LANES)
+# Adds to every lane the products of a pair, or of four; LLVM has changed its name for one, assemblers have not.
+_DOT_PAIRS = ir.InlineAsm(ir.FunctionType(_FLOATS, [_FLOATS, _WORDS, _WORDS]), "vdpbf16ps $3, $2, $0", "=v,0,v,v")
+_DOT_QUADS = ir.InlineAsm(ir.FunctionType(_WORDS, [_WORDS, _WORDS, _WORDS]), "vpdpbusd $3, $2, $0", "=v,0,v,v")
 
 
 def reads_halves() -> bool:
@@ -41,6 +44,11 @@ def reads_halves() -> bool:
 def multiplies_bfloat16() -> bool:
     """True if the processor multiplies pairs of bfloat16, twice as fast as floats of 32 bits."""
     return bool(_FEATURES.get("avx512bf16"))
+
+
+def multiplies_bytes() -> bool:
+    """True if the processor adds up products of four bytes at once, four times as fast as floats of 32 bits."""
+    return bool(_FEATURES.get("avx512vnni"))
 
 
 def bfloat16(values: Float32[np.ndarray, "*shape"]) -> Int16[np.ndarray, "*shape"]:
@@ -65,8 +73,20 @@ def tiled_pairs(weight: Float[np.ndarray, "outputs inputs"]) -> Int16[np.ndarray
     return np.ascontiguousarray(pairs).reshape(count, inputs // 2, 2 * COLUMNS)
 
 
+def tiled_quads(weight: Int8[np.ndarray, "outputs inputs"]) -> Int8[np.ndarray, "tiles quads four_columns"]:
+    """A matrix of integers, laid out as :func:`tiled`, four inputs of a column side by side. Inputs are divisible by 4.
+
+    >>> tiled_quads(np.array([[1, 2, 3, 4]], np.int8))[0, :, :8].tolist()
+    [[1, 2, 3, 4, 0, 0, 0, 0]]
+    """
+    tiles = tiled(weight)  # float32 has all integers of 8 bits
+    count, inputs, _ = tiles.shape
+    quads = tiles.astype(np.int8).reshape(count, inputs // 4, 4, COLUMNS).transpose(0, 1, 3, 2)
+    return np.ascontiguousarray(quads).reshape(count, inputs // 4, 4 * COLUMNS)
+
+
 def tiled(
-    weight: Float[np.ndarray, "outputs inputs"], *, halves: bool = False
+    weight: Float[np.ndarray, "outputs inputs"] | Int8[np.ndarray, "outputs inputs"], *, halves: bool = False
 ) -> Float[np.ndarray, "tiles inputs columns"]:
     """A matrix, transposed and laid out for :func:`multiply`; columns that are missing from the last tile are zero.
 
@@ -85,7 +105,7 @@ def multiply(rows, left, tile, out):
 
     ``left`` is float32 [rows, inputs] whose rows are contiguous, ``tile`` float32 or bits of float16 as uint16
     [inputs, COLUMNS], ``out`` float32 [ROWS, COLUMNS]. Or both are bits of bfloat16 as int16, ``tile`` in pairs
-    [inputs / 2, 2 * COLUMNS].
+    [inputs / 2, 2 * COLUMNS]; or ``left`` is uint8 and ``tile`` int8 in fours [inputs / 4, 4 * COLUMNS].
     """
     if rows == 6:
         _multiply_6(left, tile, out)
@@ -111,19 +131,19 @@ def _multiplier(rows: int) -> Callable[..., None]:
                 context.make_array(kind)(context, builder, given)
                 for kind, given in zip(signature.args, arguments, strict=True)
             )
-            in_pairs = signature.args[1].dtype == types.int16
-            stored = _INT32 if in_pairs else _FLOAT if signature.args[1].dtype.bitwidth == 32 else ir.HalfType()
+            kind = signature.args[1].dtype
+            joined = kind in (types.int16, types.int8)
+            stored = _INT32 if joined else _FLOAT if kind.bitwidth == 32 else ir.HalfType()
             weights = builder.bitcast(factors.data, stored.as_pointer())
-            begins = _begins(builder, of_rows, rows, _INT32 if in_pairs else _FLOAT)
+            begins = _begins(builder, of_rows, rows, _INT32 if joined else _FLOAT)
+            dot = _DOT_PAIRS if kind == types.int16 else _DOT_QUADS
 
-            def add_pairs(place: Any, sums: Sequence[Any]) -> list[Any]:
+            def add_dots(place: Any, sums: Sequence[Any]) -> list[Any]:
                 at = builder.gep(weights, [builder.mul(place, _whole(COLUMNS))])
-                across = [_load_pairs(builder, at, first) for first in range(0, COLUMNS, LANES)]
-                down = [_splat(builder, builder.load(builder.gep(begin, [place]), align=2)) for begin in begins]
+                across = [_load_words(builder, at, first) for first in range(0, COLUMNS, LANES)]
+                down = [_splat(builder, builder.load(builder.gep(begin, [place]), align=1)) for begin in begins]
                 factors_of_sums = [(one, other) for one in down for other in across]
-                return [
-                    builder.call(_DOT_PAIRS, [total, *pair]) for total, pair in zip(sums, factors_of_sums, strict=True)
-                ]
+                return [builder.call(dot, [total, *pair]) for total, pair in zip(sums, factors_of_sums, strict=True)]
 
             def add_products(place: Any, sums: Sequence[Any]) -> list[Any]:
                 at = builder.gep(weights, [builder.mul(place, _whole(COLUMNS))])
@@ -132,11 +152,14 @@ def _multiplier(rows: int) -> Callable[..., None]:
                 products = [builder.fmul(one, other, ("contract",)) for one in down for other in across]
                 return [builder.fadd(*pair, ("contract",)) for pair in zip(products, sums, strict=True)]
 
-            nothing = [ir.Constant(_FLOATS, [0.0] * LANES)] * (rows * COLUMNS // LANES)
+            is_whole = kind == types.int8
+            zero = ir.Constant(_WORDS, [0] * LANES) if is_whole else ir.Constant(_FLOATS, [0.0] * LANES)
+            nothing = [zero] * (rows * COLUMNS // LANES)
             inputs = builder.extract_value(factors.shape, 0)
-            for number, total in enumerate(_loop(builder, inputs, nothing, add_pairs if in_pairs else add_products)):
+            for number, total in enumerate(_loop(builder, inputs, nothing, add_dots if joined else add_products)):
                 place = builder.gep(result.data, [_whole(number * LANES)])
-                builder.store(total, builder.bitcast(place, _FLOATS.as_pointer()), align=4)
+                found = builder.sitofp(total, _FLOATS) if is_whole else total
+                builder.store(found, builder.bitcast(place, _FLOATS.as_pointer()), align=4)
             return context.get_dummy_value()
 
         return types.void(left, tile, out), generate
@@ -176,10 +199,10 @@ def _load(builder: Any, base: Any, first: int, stored: Any) -> Any:
     return read if stored is _FLOAT else builder.fpext(read, _FLOATS)
 
 
-def _load_pairs(builder: Any, base: Any, first: int) -> Any:
-    """``LANES`` pairs of bfloat16."""
-    place = builder.bitcast(builder.gep(base, [_whole(first)]), _PAIRS.as_pointer())
-    return builder.load(place, align=2)
+def _load_words(builder: Any, base: Any, first: int) -> Any:
+    """``LANES`` pairs of bfloat16, or fours of bytes."""
+    place = builder.bitcast(builder.gep(base, [_whole(first)]), _WORDS.as_pointer())
+    return builder.load(place, align=1)
 
 
 def _splat(builder: Any, value: Any) -> Any:

@@ -55,7 +55,8 @@ _ERF_BELOW = tuple(
 class Layers(NamedTuple):
     """The parameters of some layers, stacked; matrices as ``products.tiled`` lays them out, halves as their bits.
 
-    ``qkv`` makes queries, keys and values of a token in one product. Norms are gain and bias.
+    ``qkv`` makes queries, keys and values of a token in one product. Norms are gain and bias. Matrices of bytes have a
+    scale and a sum of every column.
     """
 
     qkv: Shaped[np.ndarray, "layers qkv_tiles dim columns"]
@@ -68,6 +69,14 @@ class Layers(NamedTuple):
     ffn_out: Shaped[np.ndarray, "layers dim_tiles wide columns"]
     ffn_out_bias: Float32[np.ndarray, "layers dim"]
     ffn_norm: Float32[np.ndarray, "layers 2 dim"]
+    qkv_scales: Float32[np.ndarray, "layers 2 qkv"] | None = None
+    attention_out_scales: Float32[np.ndarray, "layers 2 dim"] | None = None
+    ffn_in_scales: Float32[np.ndarray, "layers 2 wide"] | None = None
+    ffn_out_scales: Float32[np.ndarray, "layers 2 dim"] | None = None
+
+    def lowest(self, count: int) -> "Layers":
+        """So many of them, from the bottom."""
+        return Layers(*(array[:count] for array in self if array is not None))
 
 
 @njit(cache=True, **_SETTINGS)
@@ -80,32 +89,71 @@ def run(hidden, bounds, heads, epsilon, layers):
     qkv, found = np.empty((tokens, 3 * dim), np.float32), np.empty((tokens, dim), np.float32)
     added, wide = np.empty((tokens, dim), np.float32), np.empty((tokens, layers.ffn_in_bias.shape[1]), np.float32)
     room = np.empty((tokens, max(dim, wide.shape[1])), layers.qkv.dtype)
-    for layer in range(len(layers.qkv)):
-        dense(factors(hidden, room), layers.qkv[layer], layers.qkv_bias[layer], False, qkv)
+    for at in range(len(layers.qkv)):
+        _project(hidden, room, layers.qkv[at], layers.qkv_bias[at], _of(layers.qkv_scales, at), False, qkv)
         _attend(qkv, bounds, heads, found)
-        dense(factors(found, room), layers.attention_out[layer], layers.attention_out_bias[layer], False, added)
-        _add_and_norm(hidden, added, layers.attention_norm[layer], epsilon)
-        dense(factors(hidden, room), layers.ffn_in[layer], layers.ffn_in_bias[layer], True, wide)
-        dense(factors(wide, room), layers.ffn_out[layer], layers.ffn_out_bias[layer], False, added)
-        _add_and_norm(hidden, added, layers.ffn_norm[layer], epsilon)
+        scales = _of(layers.attention_out_scales, at)
+        _project(found, room, layers.attention_out[at], layers.attention_out_bias[at], scales, False, added)
+        _add_and_norm(hidden, added, layers.attention_norm[at], epsilon)
+        _project(hidden, room, layers.ffn_in[at], layers.ffn_in_bias[at], _of(layers.ffn_in_scales, at), True, wide)
+        _project(wide, room, layers.ffn_out[at], layers.ffn_out_bias[at], _of(layers.ffn_out_scales, at), False, added)
+        _add_and_norm(hidden, added, layers.ffn_norm[at], epsilon)
+
+
+@njit(nogil=True)
+def _of(scales, layer):
+    return None if scales is None else scales[layer]
+
+
+@njit(nogil=True)
+def _project(values, room, tiles, bias, scales, activated, out):
+    left, ranges = factors(values, room)
+    dense(left, tiles, bias, activated, out, ranges, scales)
 
 
 def factors(values, room):
-    """Values as :func:`dense` takes them beside matrices of the dtype of ``room``: bfloat16 in it if that is int16."""
+    """Values as :func:`dense` takes them beside matrices of the dtype of ``room``, and their ranges if it is int8.
+
+    They are bfloat16 in ``room`` if that is int16, and bytes in it if it is int8.
+    """
     raise NotImplementedError("for compiled code")
 
 
 @overload(factors)
 def _factors(values, room):
-    if room.dtype != types.int16:
-        return lambda values, room: values
-
     def rounded(values, room):
         for row in range(len(values)):
             round_to_bfloat16(values[row], room[row])
-        return room[:, : values.shape[1]]
+        return room[:, : values.shape[1]], None
 
-    return rounded
+    def of_bytes(values, room):
+        left, ranges = room.view(np.uint8), np.empty((len(values), 2), np.float32)
+        for row in range(len(values)):
+            round_to_bytes(values[row], left[row], ranges[row])
+        return left[:, : values.shape[1]], ranges
+
+    return {types.int16: rounded, types.int8: of_bytes}.get(room.dtype, lambda values, room: (values, None))
+
+
+@njit(**_SETTINGS)
+def round_to_bytes(values, out, range_):
+    """A row as integers from 0 to 255, and their range: a value is about ``integer * range_[0] + range_[1]``."""
+    bits = values.view(np.int32)
+    lowest = highest = _in_order(bits[0])
+    for place in range(len(bits)):
+        lowest, highest = min(lowest, _in_order(bits[place])), max(highest, _in_order(bits[place]))
+    range_.view(np.int32)[0], range_.view(np.int32)[1] = _in_order(highest), _in_order(lowest)
+    least, step = range_[1], (range_[0] - range_[1]) / np.float32(255)
+    steps = _ONE / step if step > 0 else np.float32(0)
+    for place in range(len(values)):
+        out[place] = np.uint8((values[place] - least) * steps + _HALF)
+    range_[0] = step
+
+
+@njit(nogil=True)
+def _in_order(bits):
+    """The bits of a float32 as an integer in the order of floats, and back; of integers minima take vectors."""
+    return bits ^ ((bits >> np.int32(31)) & np.int32(0x7FFFFFFF))
 
 
 @njit(nogil=True)
@@ -118,19 +166,50 @@ def round_to_bfloat16(values, out):
 
 
 @njit(cache=True, **_SETTINGS)
-def dense(left, tiles, bias, activated, out):
+def dense(left, tiles, bias, activated, out, ranges=None, scales=None):
     """``out = left @ matrix + bias``, through GELU if so asked.
 
+    Of bytes, ``ranges`` are those of the rows, and ``scales`` the scale and the sum of every column of the matrix.
     Rows are taken in blocks of equal size; the last one may begin within the block before it.
     """
-    columns, block = np.empty((ROWS, COLUMNS), np.float32), _even_block(len(left))
+    columns, ends = np.empty((ROWS, COLUMNS), np.float32), np.zeros((3, COLUMNS), np.float32)
+    block = _even_block(len(left))
     for tile in range(len(tiles)):
         first, last = tile * COLUMNS, min(tile * COLUMNS + COLUMNS, out.shape[1])
+        ends[0, : last - first] = bias[first:last]
+        if scales is not None:
+            ends[1:, : last - first] = scales[:, first:last]
         for start in range(0, len(left), block):
             row = min(start, len(left) - block)
             multiply(block, left[row:], tiles[tile], columns)
             for number in range(block):
-                _finish(columns[number], bias[first:last], activated, out[row + number, first:last])
+                if ranges is None:
+                    _add(columns, number, ends)
+                else:
+                    _scale_and_add(columns, number, ends, ranges[row + number, 0], ranges[row + number, 1])
+                if activated:
+                    _activate(columns, number)
+                for place in range(last - first):
+                    out[row + number, first + place] = columns[number, place]
+
+
+@njit(**_SETTINGS)
+def _add(sums, row, ends):
+    for place in range(COLUMNS):
+        sums[row, place] += ends[0, place]
+
+
+@njit(**_SETTINGS)
+def _scale_and_add(sums, row, ends, step, least):
+    """From sums of products of bytes to those of the values that they stand for."""
+    for place in range(COLUMNS):
+        sums[row, place] = sums[row, place] * (step * ends[1, place]) + (least * ends[2, place] + ends[0, place])
+
+
+@njit(**_SETTINGS)
+def _activate(sums, row):
+    for place in range(COLUMNS):
+        sums[row, place] = gelu(sums[row, place])
 
 
 @njit(nogil=True)
@@ -138,16 +217,6 @@ def _even_block(rows):
     """The rows of every block, where as few blocks as there must be are of equal size, or share a row."""
     blocks = -(-rows // ROWS)
     return -(-rows // blocks)
-
-
-@njit(**_SETTINGS)
-def _finish(sums, bias, activated, out):
-    if activated:
-        for place in range(len(out)):
-            out[place] = gelu(sums[place] + bias[place])
-    else:
-        for place in range(len(out)):
-            out[place] = sums[place] + bias[place]
 
 
 @njit(**_SETTINGS)

@@ -22,7 +22,7 @@ from jaxtyping import Int, UInt8
 from models.interruption import checked
 from models.text.forms import NEWEST, TextForm
 from models.text.wrapping import unwrapped
-from models.types import CharSpans
+from models.types import CharSpan, CharSpans
 
 Boundary = Literal["clause", "sentence", "part"]
 
@@ -110,6 +110,24 @@ def border_codes(text: str, units: CharSpans, form: TextForm = NEWEST) -> UInt8[
     for gap, strength in (*whole_part, *zip(gaps, marks.strengths, strict=True)):
         _spread(gap, strength, starts, ends, closing, opening)
     return np.array(starts, np.uint8) | (np.array(ends[:-1], np.uint8) << _END_SHIFT)
+
+
+def clause_around(text: str, span: CharSpan) -> CharSpan:
+    """The characters of a text from the border of a clause before a span to the one behind it, in code points.
+
+    >>> text = "Well, the parcel never came, so I called."
+    >>> clause = clause_around(text, CharSpan(10, 22))
+    >>> text[clause.start : clause.end]
+    'the parcel never came,'
+    """
+    marks, text = _Marks(NEWEST), unwrapped(text)
+    for match in _MARK.finditer(text):
+        marks.add(text, match)
+    before = max((at for at in marks.positions if at <= span.start), default=0)
+    behind = min((at for at in marks.positions if at >= span.end), default=len(text))
+    return CharSpan(
+        span.start - len(text[before : span.start].lstrip()), span.end + len(text[span.end : behind].rstrip())
+    )
 
 
 def start_strengths(codes: UInt8[np.ndarray, " units"]) -> UInt8[np.ndarray, " units"]:

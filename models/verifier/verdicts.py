@@ -19,12 +19,12 @@ _NAMED: Final = 0.3
 _NEAR_MISS: Final = 0.2
 # The network reads pairs that are more similar (raw) than this.
 READ: Final = 0.6
-# The more similar, the more it counts: with a weight that rises by this much for 1, up to the highest.
-_RISE, _HIGHEST = 5.0, 1.5
-# It is not taught higher log odds.
-_SUREST: Final = 7.0
 # A higher similarity says no more: of near texts the network sees what differs.
 _ALIKE: Final = 0.9
+# Up to there the network counts the more, by so much for 1.
+_RISE: Final = 5.0
+# The highest log odds that it is taught.
+SUREST: Final = 7.0
 
 
 class Evidence(NamedTuple):
@@ -59,7 +59,7 @@ class Scale:
         >>> Scale(-19.6, Evidence(25.3, 0.8, -7.0, 1.5), 0.78).least
         0.6548
         """
-        slope = self.weights.network * _RISE * _SUREST
+        slope = self.weights.network * _RISE * SUREST
         needed = -self.intercept - max(0.0, self.weights.met) + slope * READ
         return round(needed / (self.weights.similarity + slope), 4)
 
@@ -83,7 +83,7 @@ def nearness(pair: Pair) -> float:
     >>> nearness(Pair("a", "b", similarity=0.8)), nearness(Pair("a", "b", similarity=0.6))
     (1.0, 0.0)
     """
-    return round(min(max(0.0, pair.similarity - READ) * _RISE, _HIGHEST), 4)
+    return round(max(0.0, min(pair.similarity, _ALIKE) - READ) * _RISE, 4)
 
 
 def evidence_of(pair: Pair, log_odds: float) -> Evidence:

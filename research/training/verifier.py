@@ -24,9 +24,11 @@ from models.artifacts import Artifact, load_artifact, save_artifact
 from models.backbones.layers import layers_of
 from models.backbones.packages import DEFAULT
 from models.backbones.torch_network import Backbone, load_backbone
+from models.errors import BackboneMismatch
 from models.types import JsonValue
 from models.verifier.network import HEAD, MARK, Window, windows_of
 from models.verifier.types import DIFFERENCES, OUTPUTS, VERDICTS, Pair
+from models.verifier.verdicts import SUREST
 from models.verifier.verifier import RECIPE
 from research.training.contrast_data import ContrastLine, read_contrast
 from research.training.contrast_marks import Marks
@@ -50,7 +52,6 @@ _UNMARKED = 0.3
 _LONGER = 0.5
 _RANKING, _DIFFERING = 1.0, 0.2  # weights of losses beside the verdict's
 _TOLD, _ODDS = 0.3, 0.1  # weights of the losses of labels, and of log odds, beside the teacher's verdicts
-_SURE = 7.0  # log odds above which the teacher's are not followed
 _AT_ONCE = 12
 _RIGHT = 2  # of the texts of a line, those that say its phrase come first
 
@@ -219,7 +220,7 @@ def taught_losses(logits: Float[Tensor, "pairs outputs"], taught: Float[Tensor, 
     own, others = (each[:, 0] - torch.logsumexp(each[:, 1 : len(VERDICTS)], dim=1) for each in (logits, taught))
     return {
         "taught_verdict": divergence["verdict"].mean(),
-        "taught_odds": _ODDS * functional.smooth_l1_loss(own, others.clamp(-_SURE, _SURE)),
+        "taught_odds": _ODDS * functional.smooth_l1_loss(own, others.clamp(-SUREST, SUREST)),
         "taught_differences": _DIFFERING * (no_match * divergence["differences"]).mean(),
     }
 
@@ -291,9 +292,14 @@ def _without_mark(example: Example) -> Example:
 
 
 def _put(network: PairClassifier, folder: Path) -> None:
-    """Give a network the weights of a verifier."""
-    trained = network.trained()
-    for name, values in load_artifact(folder).tensors.items():
+    """Give a network the weights of a verifier. Raises ``BackboneMismatch`` for one over another backbone."""
+    artifact, trained = load_artifact(folder), network.trained()
+    if artifact.config.get("backbone_sha256") != network.backbone.weights_sha256:
+        raise BackboneMismatch(
+            f"The verifier in {folder} was trained over another backbone.",
+            hint="Name its backbone: by --teacher-backbone for a teacher, by --backbone for one to start from.",
+        )
+    for name, values in artifact.tensors.items():
         trained[name].data.copy_(values)
 
 

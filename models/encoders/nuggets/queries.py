@@ -11,7 +11,7 @@ from models.backbones.query_network import Arrays, QueryNetwork, States, in_part
 from models.encoders.nuggets.base import Nuggets
 from models.encoders.nuggets.parts import feedback_of, gather_of
 from models.encoders.nuggets.selectors import Selector, Selectors
-from models.kernels.transformer import Layers, dense
+from models.kernels.transformer import dense
 from models.ops.nuggets import segment_starts
 from models.ops.similarity import normalize
 
@@ -21,7 +21,7 @@ class QueryNuggets:
 
     def __init__(self, below: QueryNetwork, layer: int, artifact: Artifact, selectors: Selectors) -> None:
         self._below, self._selectors = below, selectors
-        self._bottom = Layers(*(array[:layer] for array in below.layers))
+        self._bottom = below.layers.lowest(layer)
         upper = len(below.layers.qkv) - layer
         self._upper = packed_layers(artifact.arrays, [f"layers.{number}." for number in range(upper)])
         self._scorer = [Dense(artifact.arrays, f"scorer.{number}") for number in (0, 2)]

@@ -14,6 +14,7 @@ import pytest
 import torch
 
 from models.artifacts import load_artifact
+from models.errors import BackboneMismatch
 from models.types import CharSpan
 from models.verifier.types import Pair
 from models.verifier.verdicts import Evidence
@@ -168,6 +169,16 @@ def test_a_teacher_is_followed_where_nothing_is_labelled(config: VerifierConfig)
     assert artifact.config["teacher"] == load_artifact(teacher.out).sha256
     alone = train_verifier(replace(config, out=config.out / "b", checkpoints=config.checkpoints / "b"), {}, mined)
     assert any((artifact.arrays[name] != array).any() for name, array in alone.arrays.items())
+
+
+def test_a_teacher_needs_its_own_backbone(config: VerifierConfig) -> None:
+    teacher = replace(config, out=config.out / "teacher", checkpoints=config.checkpoints / "teacher")
+    train_verifier(teacher, {}, {})
+    other = config.checkpoints / "other"
+    other.mkdir()
+    with pytest.raises(BackboneMismatch) as raised:
+        train_verifier(replace(config, teacher=teacher.out, teacher_backbone=str(save_tiny_bert(other, 8))), {}, {})
+    assert "--teacher-backbone" in raised.value.hint
 
 
 def test_taught_losses_are_least_where_the_teacher_is_met() -> None:

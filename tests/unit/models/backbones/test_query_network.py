@@ -16,14 +16,23 @@ from transformers import BertConfig, BertModel, BertTokenizerFast
 
 from models.backbones.files import BackboneFiles
 from models.backbones.opening import open_backbone
-from models.backbones.query_network import QueryNetwork, in_parts
+from models.backbones.query_network import QueryNetwork, in_parts, whole_numbers
 from models.backbones.torch_network import Backbone, load_backbone
 from models.encoders.base import check_query, encode_queries
 from models.encoders.registry import EncoderOptions, load_encoder
 from models.encoders.slice import SliceEncoder
 from models.errors import BackboneMismatch, InvalidInput
-from models.kernels.products import COLUMNS, bfloat16, multiplies_bfloat16, reads_halves, tiled, tiled_pairs
-from models.kernels.transformer import dense, erf, exp, gelu, round_to_bfloat16
+from models.kernels.products import (
+    COLUMNS,
+    bfloat16,
+    multiplies_bfloat16,
+    multiplies_bytes,
+    reads_halves,
+    tiled,
+    tiled_pairs,
+    tiled_quads,
+)
+from models.kernels.transformer import dense, erf, exp, gelu, round_to_bfloat16, round_to_bytes
 from models.priority import lower_priority
 from tests.tiny_bert import PROSE, save_tiny_bart, save_tiny_bert
 
@@ -258,6 +267,37 @@ def test_products_of_bfloat16_are_exact_up_to_their_sums(rows: int, inputs: int,
     dense(bfloat16(left), tiled_pairs(weight), bias, False, out)
     expected = widened(bfloat16(left)) @ widened(bfloat16(weight)).T + bias
     np.testing.assert_allclose(out, expected, atol=1e-5 * inputs)
+
+
+@given(st.lists(st.floats(-(2.0**99), 2.0**99, width=32), min_size=1, max_size=70))
+def test_bytes_are_as_near_as_256_steps_let_them_be(values: list[float]) -> None:
+    numbers = np.array(values, np.float32)
+    found, range_ = np.empty(len(values), np.uint8), np.empty(2, np.float32)
+    round_to_bytes(numbers, found, range_)
+    step, least = range_.astype(np.float64)
+    assert least == numbers.min()
+    assert step == pytest.approx((float(numbers.max()) - float(numbers.min())) / 255, rel=1e-6)
+    assert np.abs(found * step + least - numbers).max() <= (0.5 + 1e-4) * step + 1e-5 * abs(least)
+
+
+@pytest.mark.skipif(not multiplies_bytes(), reason="this processor does not multiply bytes")
+@pytest.mark.parametrize("activated", [False, True])
+@pytest.mark.parametrize(("rows", "inputs", "outputs"), [(1, 4, 1), (5, 16, 70), (6, 24, 64), (7, 40, 130), (61, 8, 3)])
+def test_products_of_bytes_are_those_of_what_they_stand_for(
+    rows: int, inputs: int, outputs: int, activated: bool
+) -> None:
+    random = np.random.default_rng(rows)
+    weight = random.normal(size=(outputs, inputs)).astype(np.float32)
+    numbers, scales = whole_numbers(weight)
+    assert np.abs(numbers * scales[0][:, None] - weight).max() <= 0.5001 * scales[0].max()
+    left, ranges = random.integers(0, 256, (rows, inputs), np.uint8), random.normal(size=(rows, 2)).astype(np.float32)
+    bias, out = random.normal(size=outputs).astype(np.float32), np.empty((rows, outputs), np.float32)
+    dense(left, tiled_quads(numbers), bias, activated, out, ranges, scales)
+    values = left * ranges[:, :1].astype(np.float64) + ranges[:, 1:]
+    expected = values @ (numbers * scales[0][:, None].astype(np.float64)).T + bias
+    if activated:
+        expected = torch.nn.functional.gelu(torch.from_numpy(expected)).numpy()
+    np.testing.assert_allclose(out, expected, atol=1e-4 * inputs)
 
 
 @pytest.mark.native_precision

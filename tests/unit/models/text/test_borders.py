@@ -7,8 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.text.borders import LEVELS, Border, Boundary, border_codes, end_strengths, start_strengths, whole_starts
+from models.text.borders import (
+    LEVELS,
+    Border,
+    Boundary,
+    border_codes,
+    clause_around,
+    end_strengths,
+    start_strengths,
+    whole_starts,
+)
 from models.text.units import split
+from models.types import CharSpan
 from tests.examples import examples
 from tests.strategies import texts
 
@@ -114,3 +124,19 @@ def test_collections_of_before_have_the_borders_of_before() -> None:
     starts = whole_starts(border_codes(text, units, "text.v1"), "sentence").tolist()
     assert [text[start:end] for start, end in units[starts].tolist()] == ["one", "two"]
     assert len(whole_spans(text, "sentence")) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "marked", "read"),
+    [
+        ("It never came.", "came", "It never came."),
+        ("So (as I said) it never came; I called, twice.", "never came", "it never came;"),
+        ("It costs 1,200.50 a year, they say.", "costs", "It costs 1,200.50 a year,"),
+        ("Late, again", "Late, again", "Late, again"),
+        ("No. Never", "No.", "No."),
+    ],
+)
+def test_the_clause_around_what_is_marked_is_read(text: str, marked: str, read: str) -> None:
+    start = text.index(marked)
+    clause = clause_around(text, CharSpan(start, start + len(marked)))
+    assert text[clause.start : clause.end] == read

@@ -14,14 +14,19 @@ from models.backbones.torch_network import load_backbone
 from models.encoders.hashing import HashingEncoder
 from models.encoders.slice import SliceEncoder
 from models.errors import BackboneMismatch
+from models.kernels.products import multiplies_bytes
 from models.types import CharSpan
-from models.verifier.network import TEXT_TOKENS, clause_of, windows_of
+from models.verifier.network import TEXT_TOKENS, windows_of
 from models.verifier.types import Pair
 from models.verifier.verdicts import READ, Evidence, Scale, evidence_of, judgement
 from models.verifier.verifier import RECIPE, Verifier, open_verifier
 from research.training.verifier import PairClassifier
 from tests.tiny_bert import save_tiny_bert
 
+NATIVE = [
+    pytest.mark.native_precision,
+    pytest.mark.skipif(not multiplies_bytes(), reason="this processor does not multiply bytes"),
+]
 PAIRS = [
     Pair("nobody saw the cat", "It was late, and nobody saw the cat.", CharSpan(17, 36)),
     Pair("the door was open", "The door, which was green, stood open."),
@@ -44,7 +49,7 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> tuple[PairClassifier, P
     return made, folder, out
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def verifier(network: tuple[PairClassifier, Path, Path]) -> Verifier:
     _, folder, out = network
     made = open_verifier(SliceEncoder(open_backbone(str(folder), device="cpu")), out)
@@ -56,12 +61,23 @@ def test_it_computes_what_torch_computes(network: tuple[PairClassifier, Path, Pa
     np.testing.assert_allclose(np.array(verifier.logits(PAIRS)), network[0].logits(PAIRS).numpy(), atol=1e-4)
 
 
+@pytest.mark.parametrize("precision", [pytest.param("int8", marks=NATIVE)])
+def test_whole_numbers_stay_near(
+    precision: str, network: tuple[PairClassifier, Path, Path], verifier: Verifier
+) -> None:
+    found, exact = np.array(verifier.logits(PAIRS)), network[0].logits(PAIRS).numpy()
+    assert 0 < np.abs(found - exact).max() < 0.05 * np.ptp(exact)
+
+
 def test_the_mark_counts(verifier: Verifier) -> None:
     marked, unmarked = verifier.logits([PAIRS[0], replace(PAIRS[0], mark=None)])
     assert np.abs(marked - unmarked).max() > 1e-3
 
 
-def test_judgements_do_not_depend_on_batch_and_order(network: tuple[PairClassifier, Path, Path]) -> None:
+@pytest.mark.parametrize("precision", ["float32", pytest.param("int8", marks=NATIVE)])
+def test_judgements_do_not_depend_on_batch_and_order(
+    precision: str, network: tuple[PairClassifier, Path, Path]
+) -> None:
     _, folder, out = network
     rng = random.Random(3)
     words = ["cat", "dog", "door", "green", "rain", "open", "late", "nobody", "fell"]
@@ -140,22 +156,6 @@ def test_the_network_counts_as_far_as_texts_are_near() -> None:
     pairs = [Pair("a cat", "a dog", similarity=raw) for raw in (0.5, 0.7, 0.9, 1.0)]
     assert [evidence_of(pair, -4.0).network for pair in pairs] == [0, -2, -6, -6]
     assert [evidence_of(pair, -4.0).similarity for pair in pairs] == [0.5, 0.7, 0.9, 0.9]
-
-
-@pytest.mark.parametrize(
-    ("text", "marked", "read"),
-    [
-        ("It never came.", "came", "It never came."),
-        ("So (as I said) it never came; I called, twice.", "never came", "it never came;"),
-        ("It costs 1,200.50 a year, they say.", "costs", "It costs 1,200.50 a year,"),
-        ("Late, again", "Late, again", "Late, again"),
-        ("No. Never", "No.", "No."),
-    ],
-)
-def test_the_clause_of_what_is_marked_is_read(text: str, marked: str, read: str) -> None:
-    start = text.index(marked)
-    clause = clause_of(text, CharSpan(start, start + len(marked)))
-    assert text[clause.start : clause.end] == read
 
 
 def test_the_probability_is_that_of_a_linear_function() -> None:
