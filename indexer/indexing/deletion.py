@@ -2,10 +2,9 @@
 
 A mark tells what a crash between the two left behind. ``sweep_deleted`` removes files only of a collection that is
 marked and whose id the catalog does not have, so that a wrong database never costs a file. A collection that is being
-restored is marked until its rows are there.
+restored is marked until its rows are there. A mark that a crash left on one that is still there, or is there since, is
+removed by the next job that holds its lease: nobody is deleting it.
 """
-
-from collections.abc import Callable
 
 from indexer.catalog.leases import Lease
 from indexer.catalog.publish import remove_collection
@@ -28,19 +27,20 @@ def delete_collection(store: Store, held: Lease) -> None:
     store.segments.collections.erase(held.collection_id)
 
 
-def sweep_deleted(store: Store) -> None:
-    """Remove the files of deleted and half restored collections that a crash left behind."""
-    for id in _of_no_collection(store, store.segments.collections.marked):
-        store.segments.collections.erase(id)
+def sweep_deleted(store: Store, held: Lease | None = None) -> None:
+    """Remove the files of deleted and half restored collections that a crash left, and a mark of the held one."""
+    # Restorers first: one that ends before the ids are read has committed, or never will.
+    marked = store.segments.collections.marked()
+    present = store.catalog.ids() if marked else frozenset()
+    for id in marked:
+        if id not in present:
+            store.segments.collections.erase(id)
+        elif held is not None and id == held.collection_id:
+            store.segments.collections.unmark(id)
 
 
 def left_behind(store: Store) -> list[str]:
     """The ids of collections that have files and no rows, and are not being restored."""
-    return _of_no_collection(store, store.segments.collections.ids)
-
-
-def _of_no_collection(store: Store, listed: Callable[[], list[str]]) -> list[str]:
-    # Restorers first: one that ends before the ids are read has committed, or never will.
-    abandoned = listed()
-    present = store.catalog.ids() if abandoned else frozenset()
-    return [id for id in abandoned if id not in present]
+    ids = store.segments.collections.ids()
+    present = store.catalog.ids() if ids else frozenset()
+    return [id for id in ids if id not in present]

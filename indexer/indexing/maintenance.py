@@ -58,7 +58,7 @@ def sweep(store: Store, held: Lease, withdrawn_s: float | None = None, *, under_
     an earlier purge had to leave, and deletes matches that were withdrawn ``withdrawn_s`` ago, by default as the store
     says, from the catalog. Returns what the catalog still names.
     """
-    sweep_deleted(store)
+    sweep_deleted(store, held)
     finish_erasing(store.catalog.database)
     now, withdrawn_s = store.catalog.clock(), store.withdrawn_s if withdrawn_s is None else withdrawn_s
     retired_until, withdrawn_until = (now - timedelta(seconds=age) for age in (store.grace_s, withdrawn_s))

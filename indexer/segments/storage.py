@@ -26,7 +26,7 @@ class CollectionFolders(Protocol):
         ...
 
     def unmark(self, id: str) -> None:
-        """Remove the mark of a collection that is still there."""
+        """Remove the marks of a collection that is there."""
         ...
 
     def marked(self) -> list[str]:

@@ -132,6 +132,20 @@ def test_a_deletion_that_a_crash_interrupts_is_finished_by_the_next_job(workspac
         assert left_behind(other) == collections.marked() == []
 
 
+def test_a_mark_that_a_crash_leaves_on_a_collection_is_removed_by_its_next_job(workspace: Workspace) -> None:
+    """Of a deletion before it has removed the rows, and of a restoring behind its commit."""
+    collections, id = workspace.store.segments.collections, workspace.catalog.collection("c").id
+    collections.mark(id)
+    workspace.catalog.create_collection("another", workspace.catalog.collection("c").recipe)
+    with lease(workspace.catalog, "another") as held:
+        optimize(workspace.store, held, lambda _: None)
+    assert collections.marked() == [id], "its own lease may be held by one who deletes it"
+    with lease(workspace.catalog, "c") as held:
+        optimize(workspace.store, held, lambda _: None)
+    assert collections.marked() == []
+    assert saying(workspace) == {"a", "c"}
+
+
 def test_an_unpublished_segment_is_removed_by_the_next_job(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -51,7 +51,8 @@ def next_job(services: Services) -> None:
     with suppress(CollectionNotFound):
         services.documents.upsert("c", [document(999)])
         services.documents.delete("c", [document(999).id])
-        services.jobs.optimize("c")
+    for collection in services.store.catalog.collections():
+        services.jobs.optimize(collection.name)
     services.collections.create("another")
     services.collections.delete("another")
     services.task_workers().close()

@@ -55,8 +55,9 @@ class BucketCollections:
         self._bucket.put(f"{_MARKS}/{id}{_DELETED}", b"")
 
     def unmark(self, id: str) -> None:
-        """Remove the mark."""
-        self._bucket.remove_object(f"{_MARKS}/{id}{_DELETED}")
+        """Remove its marks."""
+        for kind in (_RESTORING, _DELETED):
+            self._bucket.remove_object(f"{_MARKS}/{id}{kind}")
 
     def marked(self) -> list[str]:
         """The marked ones."""
@@ -74,8 +75,7 @@ class BucketCollections:
         shutil.rmtree(self._root / id, ignore_errors=True)
         try:
             self._bucket.remove(f"collections/{id}")
-            for kind in (_RESTORING, _DELETED):
-                self._bucket.remove_object(f"{_MARKS}/{id}{kind}")
+            self.unmark(id)
         except SegmentsUnavailable as error:
             _log.warning("the files of a deleted collection were not removed: %s", error)
 
