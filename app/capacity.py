@@ -27,7 +27,7 @@ class Costs:
     search_ms: float = 10  # of both cores, for whatever a search does besides scanning
     scan_ms: float = 34  # for a million units
     candidates_ms: float = 39  # for ten million units; for more, with the power 3/4 (ADR 8)
-    second_look_ms: float = 29
+    second_look_ms: float = 61
 
 
 MEASURED: Final = Costs()
