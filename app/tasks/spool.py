@@ -129,8 +129,12 @@ class ResultWriter:
     def __init__(self, spool: Spool, checkpoint: int) -> None:
         make_folder(spool.folder)
         self._file = spool.results.open("ab")
-        self._file.truncate(checkpoint)
-        fsync(spool.folder)
+        try:
+            self._file.truncate(checkpoint)
+            fsync(spool.folder)
+        except OSError:
+            self._file.close()
+            raise
         self.bytes = checkpoint
 
     def append(self, results: Iterator[Mapping[str, JsonValue]]) -> None:

@@ -74,13 +74,17 @@ def _snapshot(services: Services) -> None:
 
 
 def _receive(services: Services) -> None:
-    """Accept an upload, unless one was."""
+    """Accept an upload as a route does, unless one was."""
     if services.tasks.list(statuses=["queued", "running", "done"]).tasks:
         return
     upload = services.tasks.upload("c", "ndjson")
-    upload.begin()
-    upload.write(b"".join(map(document_line, documents(20, 40, 2))))
-    upload.finish()
+    try:
+        upload.begin()
+        upload.write(b"".join(map(document_line, documents(20, 40, 2))))
+        upload.finish()
+    except BaseException:
+        upload.abandon()
+        raise
 
 
 def run_tasks(services: Services) -> None:
