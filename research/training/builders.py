@@ -132,6 +132,25 @@ def _question(question: str, answer: str, others: Iterable[str], rng: random.Ran
         yield Triplet(question, answer, rng.choice(negatives))
 
 
+def _duplicates(data: Path) -> Iterator[Triplet]:
+    """A question, a passage of three of which one asks the same, and one of three of which one is near by its words."""
+    # Imported here, because only this kind needs it.
+    from research.evaluation.bm25 import Bm25
+
+    rng = random.Random("duplicates")  # noqa: S311  sampling, not secrets
+    rows = [line.rstrip("\n").split("\t") for line in lines(data / "qqp/dev.tsv.gz")]
+    questions = list(dict.fromkeys(text for _, *pair, _ in rows for text in pair))
+    index = Bm25(questions)
+
+    def among_others(question: str) -> str:
+        return " ".join([rng.choice(questions), question, rng.choice(questions)])
+
+    for query, positive in (pair for same, *pair, _ in rows if same == "1"):
+        near = [questions[row] for row in index.best(query, 3) if questions[row] not in (query, positive)]
+        if near:
+            yield Triplet(query, among_others(positive), among_others(near[0]))
+
+
 def _stsb(data: Path) -> Iterator[GradedPair]:
     return iter(read_graded_pairs(data))
 
@@ -192,6 +211,12 @@ TRIPLETS = {
     "qed": Kind("a question, the sentence that answers it, another (QED)", "CC BY-SA 3.0", _qed, by_default=False),
     "xquad": Kind(
         "a question, the sentence that answers it, another (XQuAD)", "CC BY-SA 4.0", _xquad, by_default=False
+    ),
+    "duplicates": Kind(
+        "a question, three of which one asks the same, three others (QQP)",
+        "Quora's terms: not commercial, not for weights that ship",
+        _duplicates,
+        by_default=False,
     ),
 }
 PAIRS = {

@@ -25,6 +25,7 @@ class Weights:
     twins: float = 0.0
     narrow: float = 0.5
     triplets: float = 1.0
+    whole_triplets: float = 0.0
     retrieval: float = 0.0
     ranking: float = 0.0
 

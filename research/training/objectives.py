@@ -162,17 +162,34 @@ def draw_losses(
 def triplet_losses(
     student: Backbone, triplets: Sequence[Triplet], projection: Float[Tensor, "dim narrow"], config: SliceConfig
 ) -> Losses:
-    """The paper's loss (section 3.1) of queries and texts with and without a match, in full length and projected."""
+    """The paper's loss (section 3.1) of queries and texts with and without a match, in full length and projected.
+
+    It is of the best spans, and, where that has a weight, of whole texts: what the paper compares its loss with.
+    """
     texts = [
         *(triplet.query for triplet in triplets),
         *(triplet.positive for triplet in triplets),
         *(triplet.negative for triplet in triplets),
     ]
     vectors, counts = unit_vectors(student, first_windows(student, texts))
+    losses = _losses_of_triplets(vectors, counts, config)
+    if config.weights.narrow:
+        narrow = _losses_of_triplets(vectors @ projection, counts, config)
+        losses |= {f"narrow_{name}": config.weights.narrow * loss for name, loss in narrow.items()}
+    return losses
+
+
+def _losses_of_triplets(
+    units: Float[Tensor, "texts units dim"], counts: Int[Tensor, " texts"], config: SliceConfig
+) -> dict[str, Float[Tensor, ""]]:
+    """By best spans; by whole texts too, or alone, where these have a weight."""
     weights = config.weights
-    whole = _paper_loss_of(vectors, counts, config)
-    narrow = _paper_loss_of(vectors @ projection, counts, config)
-    return {"triplets": weights.triplets * whole, "narrow_triplets": weights.narrow * weights.triplets * narrow}
+    losses: dict[str, Float[Tensor, ""]] = {}
+    if weights.triplets or not weights.whole_triplets:
+        losses["triplets"] = weights.triplets * _paper_loss_of(units, counts, config)
+    if weights.whole_triplets:
+        losses["whole_triplets"] = weights.whole_triplets * _whole_loss_of(units)
+    return losses
 
 
 def _paper_loss_of(
@@ -185,6 +202,14 @@ def _paper_loss_of(
     true = best_span_cosines(sums, positives, of_positives, config.bounds).diagonal()
     false = best_span_cosines(sums, negatives, of_negatives, config.bounds).diagonal()
     return paper_loss(true, false)
+
+
+def _whole_loss_of(units: Float[Tensor, "texts units dim"]) -> Float[Tensor, ""]:
+    """The same, with the mean of all units of a text for its best span."""
+    queries, positives, negatives = units.sum(dim=1).chunk(3)
+    return paper_loss(
+        functional.cosine_similarity(queries, positives), functional.cosine_similarity(queries, negatives)
+    )
 
 
 def _own_cosines(

@@ -47,6 +47,7 @@ class RestorableConfig:
         """What a reader of the weights must know."""
         return {
             "recipe": "restorable.v1",
+            **({"begins": True} if self.shape.begins else {}),
             **({"anchor": self.anchor} if self.anchor else {}),
             "seed": self.seed,
             "tokens": self.tokens,

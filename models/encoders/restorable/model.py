@@ -204,9 +204,18 @@ def load_restorer(
     facts: Any = artifact.config["shape"]
     shape = RestorableShape(**{field.name: facts[field.name] for field in fields(RestorableShape)})
     network, reader = assemble(shape, str(artifact.config.get("backbone", "")))
+    _check_begin(folder, artifact, network.shape)
     _fill(network, artifact, folder)
     encoder = _compared_encoder(folder, artifact, load or load_encoder)
     return RestorableModel(network, Vocabulary.load(folder), encoder, artifact.sha256, reader)
+
+
+def _check_begin(folder: Path, artifact: Artifact, shape: RestorableShape) -> None:
+    if shape.begins and not artifact.config.get("begins"):
+        raise BackboneMismatch(
+            f"The weights in {folder} have the vector of the first word where pooling cls now has that of a token.",
+            hint="Train them again with `spanseek train restorable --pooling cls`.",
+        )
 
 
 def _fill(network: RestorableNetwork, artifact: Artifact, folder: Path) -> None:

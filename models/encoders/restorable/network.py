@@ -4,9 +4,11 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+from torch.nn import functional
 
 from models.encoders.restorable.decoders import Cache, Decoder, DecoderLayer, Gating
 from models.encoders.restorable.shape import RestorableShape
+from models.encoders.restorable.vocabulary import BEGIN
 
 _SEED = 13
 
@@ -59,7 +61,11 @@ class RestorableNetwork(nn.Module):
 
     def encode(self, ids: Int[Tensor, "rows tokens"], mask: Bool[Tensor, "rows tokens"]) -> Float[Tensor, "rows dim"]:
         """The vector of every row, whose real tokens ``mask`` names."""
-        return self._above(self.embed(ids) * self.shape.width**0.5 + self.places[: ids.shape[1]], mask)
+        hidden = self.embed(ids) * self.shape.width**0.5 + self.places[: ids.shape[1]]
+        if not self.shape.begins:
+            return self._above(hidden, mask)
+        begin = (self.embed.weight[BEGIN] * self.shape.width**0.5).expand(len(hidden), 1, -1)
+        return self._above(torch.cat([begin, hidden], dim=1), functional.pad(mask, (1, 0), value=True))
 
     def _above(
         self, hidden: Float[Tensor, "rows tokens width"], mask: Bool[Tensor, "rows tokens"]

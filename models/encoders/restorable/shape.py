@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-# How token vectors become one: the first one, their mean (eq. 1 and 2), or the mean of vectors bound to their places.
+# How token vectors become one: that of [CLS], their mean (eq. 1 and 2), or the mean of vectors bound to their places.
 Pooling: TypeAlias = Literal["bound", "mean", "cls"]
 
 # How a decoder reads vectors: before its input, by attention, or by gates (section 3.2 and 3.3).
@@ -38,3 +38,8 @@ class RestorableShape:
     def longest(self) -> int:
         """The tokens of the longest text, its end mark included."""
         return self.stretch * self.vectors
+
+    @property
+    def begins(self) -> bool:
+        """True if a token of its own stands before those of a row, as [CLS] in eq. 1. A backbone brings its own."""
+        return self.pooling == "cls" and not self.backbone_dim

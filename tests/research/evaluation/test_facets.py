@@ -1,6 +1,7 @@
 """Figures of facets: transport and weights are what can be worked out by hand, and every set is read and scored."""
 
 import gzip
+import math
 from itertools import permutations
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.encoders.facets.directions import diff_scores
+from models.encoders.facets.forward import run_encoder
 from models.encoders.facets.model import FacetModel
 from models.encoders.facets.shape import FacetShape
 from models.encoders.facets.word_vectors import WordVectors
@@ -115,6 +117,25 @@ def test_a_text_is_most_like_itself(model: FacetModel) -> None:
     assert same == pytest.approx(1)
     assert other < same
     assert unknown == 0
+
+
+def test_emb_is_the_cosine_of_the_means_that_a_loop_over_words_has(
+    model: FacetModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def mean(text: str) -> list[float]:
+        vectors, mask = model.reader.vectors(model.reader.ids([text]))
+        _end, *words = run_encoder(model.parameters, model.shape, vectors, mask)[0][0]
+        return [sum(float(word[place]) for word in words) / len(words) for place in range(model.shape.dim)]
+
+    def cosine(one: list[float], other: list[float]) -> float:
+        product = sum(here * there for here, there in zip(one, other, strict=True))
+        return product / math.sqrt(sum(value**2 for value in one) * sum(value**2 for value in other))
+
+    first, second = ["tea cup", "coffee", "the tea cup", "tea"], ["cup tea", "the coffee cup", "tea", "cup the tea cup"]
+    monkeypatch.setattr("research.evaluation.phrase_facets._BLOCK", 3)  # The texts of a block are padded to one length.
+    naive = [cosine(mean(one), mean(other)) for one, other in zip(first, second, strict=True)]
+    np.testing.assert_allclose(emb_scores(model, first, second), naive, atol=1e-5)
+    assert len({round(value, 4) for value in naive}) == len(naive)
 
 
 def test_diff_changes_its_sign_with_the_order(model: FacetModel) -> None:

@@ -55,12 +55,31 @@ def test_a_vector_is_what_a_loop_makes_of_the_tokens_and_padding_adds_nothing(po
             ids, mask = pad([row])
             torch.testing.assert_close(network.encode(ids, mask)[0], vector, atol=1e-4, rtol=1e-4)
             hidden = network.embed(ids) * 4 + network.places[: len(row)]
+            if pooling == "cls":
+                hidden = torch.cat([network.embed(torch.tensor([[BEGIN]])) * 4, hidden], dim=1)
             projected = network.project(network.norm(network.encoder(hidden)))[0]
             expected = torch.zeros(24)
             for place, of_token in enumerate(projected):
                 expected += of_token * (network.signs[place] if pooling == "bound" else 1) / len(row) ** 0.5
             expected = projected[0] if pooling == "cls" else expected
             torch.testing.assert_close(vector, expected, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("pooling", "more"), [("bound", 0), ("mean", 0), ("cls", 1)])
+def test_a_token_of_its_own_is_read_before_the_texts_tokens_where_its_vector_is_taken(pooling: str, more: int) -> None:
+    network = network_of(pooling=pooling)
+    read: list[tuple[torch.Tensor, torch.Tensor]] = []
+    network.encoder.register_forward_pre_hook(
+        lambda _, given, named: read.append((given[0], ~named["src_key_padding_mask"])), with_kwargs=True
+    )
+    ids, mask = pad([np.array([5, 6, 7, 0], np.int32), np.array([8, 0], np.int32)])
+    with torch.inference_mode():
+        network.encode(ids, mask)
+        ((hidden, real),) = read
+        torch.testing.assert_close(hidden[:, more:], network.embed(ids) * 4 + network.places)
+        assert torch.equal(real[:, more:], mask)
+        torch.testing.assert_close(hidden[:, :more], (network.embed.weight[BEGIN] * 4).expand(2, more, -1))
+        assert real[:, :more].all()
 
 
 @pytest.mark.parametrize("pooling", ["bound", "mean"])

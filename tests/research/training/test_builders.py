@@ -55,6 +55,8 @@ def data(tmp_path: Path) -> Path:
     asked = {"question": "Who led the league?", "answers": [{"answer_start": CONTEXT.index("It led"), "text": "It"}]}
     article = {"paragraphs": [{"context": CONTEXT, "qas": [asked]}, {"context": "One only.", "qas": [asked]}]}
     save(tmp_path / "xquad/xquad.en.json.gz", json.dumps({"data": [article]}))
+    asked_twice = [(1, "Who led?", "Who was the leader?"), (0, "Who led the league?", "What is a league?")]
+    save(tmp_path / "qqp/dev.tsv.gz", "".join(f"{same}\t{one}\t{two}\t7\n" for same, one, two in asked_twice))
     return tmp_path
 
 
@@ -92,6 +94,15 @@ def test_questions_are_made_where_they_are_named(data: Path, tmp_path: Path) -> 
     assert xquad["negative"] in ("The defense gave up 308 points.", "Nobody scored more.")
 
 
+def test_duplicates_are_set_among_other_questions(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "t.ndjson"
+    assert build(TRIPLETS, ["duplicates"], data, out) == {"duplicates": 1}
+    (row,) = rows_of(out)
+    assert row["query"] == "Who led?"
+    assert "? Who was the leader? W" in row["positive"]
+    assert "? Who led the league? W" in row["negative"]
+
+
 def test_what_is_made_can_be_trained_on(data: Path, tmp_path: Path) -> None:
     triplets, pairs = tmp_path / "t.ndjson", tmp_path / "p.ndjson"
     counts = build(TRIPLETS, list(TRIPLETS), data, triplets)
@@ -103,8 +114,9 @@ def test_what_is_made_can_be_trained_on(data: Path, tmp_path: Path) -> None:
 
 
 def test_evaluation_sets_are_not_made_by_default_and_every_kind_names_a_licence() -> None:
-    assert {name for name, kind in TRIPLETS.items() if not kind.by_default} == {"qed", "xquad"}
-    assert all(kind.licence.startswith("CC BY") for kind in (TRIPLETS | PAIRS).values())
+    assert {name for name, kind in TRIPLETS.items() if not kind.by_default} == {"qed", "xquad", "duplicates"}
+    assert all(kind.licence for kind in (TRIPLETS | PAIRS).values())
+    assert all(kind.licence.startswith("CC BY") for kind in (TRIPLETS | PAIRS).values() if kind.by_default)
 
 
 def test_excluded_sentences_are_left_out_on_every_side(data: Path, tmp_path: Path) -> None:

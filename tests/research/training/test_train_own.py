@@ -98,6 +98,22 @@ def test_the_loss_of_triplets_is_the_papers_by_loops(bare: SliceConfig) -> None:
     assert losses["narrow_triplets"].item() == pytest.approx(0.25 * losses["triplets"].item(), rel=1e-3)
 
 
+def test_the_loss_of_whole_triplets_is_the_papers_of_their_means(bare: SliceConfig) -> None:
+    config = replace(bare, weights=replace(bare.weights, triplets=0.0, whole_triplets=2.0, narrow=0.25))
+    backbone = load_backbone(config.backbone, device="cpu")
+    encoder = SliceEncoder(backbone)
+    expected = 0.0
+    for triplet in TRIPLETS:
+        texts = [triplet.query, triplet.positive, triplet.negative]
+        query, positive, negative = encode_queries(encoder, texts)
+        expected += math.log1p(math.exp(SCALE * float(query @ negative - query @ positive) / 2))
+    with torch.no_grad():
+        losses = triplet_losses(backbone, TRIPLETS, torch.eye(16), config)
+    assert losses.keys() == {"whole_triplets", "narrow_whole_triplets"}
+    assert losses["whole_triplets"].item() == pytest.approx(2 * expected / 3, rel=1e-3)
+    assert losses["narrow_whole_triplets"].item() == pytest.approx(0.25 * losses["whole_triplets"].item(), rel=1e-3)
+
+
 def test_triplets_alone_lower_the_papers_loss(bare: SliceConfig, triplets: Path) -> None:
     config = replace(bare, triplets=triplets, schedule=Schedule(steps=60, rate=3e-3), save_every=60)
     artifact = train_slice(config)

@@ -146,6 +146,18 @@ def test_weights_of_another_encoder_or_without_vocabulary_are_refused(tmp_path: 
         load(tmp_path)
 
 
+def test_cls_weights_are_used_as_they_were_trained_and_refused_if_they_were_without_a_token(tmp_path: Path) -> None:
+    begun = start(replace(SHAPE, pooling="cls"))
+    train_restorable(config(tmp_path, begun, steps=2), begun, TEXTS, encoder=ENCODER.fingerprint)
+    again = RestorableModel(begun.network, begun.vocabulary, ENCODER, reader=begun.reader)
+    for memory, expected in zip(load(tmp_path).encode(TEXTS), again.encode(TEXTS), strict=True):
+        np.testing.assert_allclose(memory, expected, atol=0.05)
+    artifact = load_artifact(tmp_path / "out")
+    save_artifact(tmp_path / "out", artifact.tensors, {**artifact.config, "begins": False})
+    with pytest.raises(BackboneMismatch, match="first word"):
+        load(tmp_path)
+
+
 @pytest.mark.parametrize("change", ["missing", "other shape", "more"])
 def test_weights_that_do_not_fit_their_description_are_refused(tmp_path: Path, change: str) -> None:
     train(tmp_path, steps=1)
