@@ -97,4 +97,4 @@ def _single_precision(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRe
     if request.node.get_closest_marker("native_precision") is None:
         monkeypatch.setattr("models.backbones.torch_network.has_native_bf16", lambda device: False)
         monkeypatch.setattr("models.encoders.slice.multiplies_bfloat16", lambda: False)
-        monkeypatch.setattr("models.verifier.network.multiplies_bytes", lambda: False)
+        monkeypatch.setattr("models.verifier.network.has_byte_products", lambda: False)

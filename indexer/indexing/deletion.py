@@ -29,18 +29,20 @@ def delete_collection(store: Store, held: Lease) -> None:
 
 def sweep_deleted(store: Store, held: Lease | None = None) -> None:
     """Remove the files of deleted and half restored collections that a crash left, and a mark of the held one."""
-    # Restorers first: one that ends before the ids are read has committed, or never will.
     marked = store.segments.collections.marked()
-    present = store.catalog.ids() if marked else frozenset()
-    for id in marked:
-        if id not in present:
-            store.segments.collections.erase(id)
-        elif held is not None and id == held.collection_id:
-            store.segments.collections.unmark(id)
+    gone = _without_rows(store, marked)
+    for id in gone:
+        store.segments.collections.erase(id)
+    if held is not None and held.collection_id in set(marked) - set(gone):
+        store.segments.collections.unmark(held.collection_id)
 
 
 def left_behind(store: Store) -> list[str]:
     """The ids of collections that have files and no rows, and are not being restored."""
-    ids = store.segments.collections.ids()
-    present = store.catalog.ids() if ids else frozenset()
-    return [id for id in ids if id not in present]
+    return _without_rows(store, store.segments.collections.ids())
+
+
+def _without_rows(store: Store, listed: list[str]) -> list[str]:
+    # Listed before the rows are read: a restorer that ended before that has committed, or never will.
+    present = store.catalog.ids() if listed else frozenset()
+    return [id for id in listed if id not in present]

@@ -8,7 +8,6 @@ from indexer.kernels.batch import pack, scan_batch, scan_packed
 from indexer.kernels.best_spans import best_in_whole_spans
 from indexer.kernels.common import NO_SPAN, RUN, RUNS, on_one_thread, threading_layer
 from indexer.kernels.exact import rescore
-from indexer.kernels.intrinsics import LANES
 from indexer.kernels.norms import inverse_norms
 from indexer.kernels.single import scan
 from indexer.kernels.spans import run_scores, spans_above
@@ -16,6 +15,7 @@ from indexer.kernels.starts import OUT_OF_REACH, best_of_starts, spans_reaching
 from indexer.kernels.suppression import non_overlapping
 from indexer.kernels.whole_spans import whole_cosines
 from indexer.kernels.words import add_bm25, best_windows, group_units, occurrences, whole_spans_with
+from models.kernels.llvm import LANES
 
 __all__ = [
     "LANES",

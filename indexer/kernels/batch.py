@@ -7,8 +7,9 @@ from numba import njit, prange
 
 from indexer.arrays import BITS, BLOCK, STRENGTHS, SegmentArrays, SpanTerms
 from indexer.kernels.common import FAST, NO_SPAN, RUN, RUNS, one_at_a_time
-from indexer.kernels.intrinsics import FLIP, LANES, ROWS, best_of_run, grow_prefix
+from indexer.kernels.intrinsics import FLIP, ROWS, best_of_run, grow_prefix
 from indexer.kernels.single import border_values, room_in_sentences, units_ahead
+from models.kernels.llvm import LANES
 
 # Pieces of work a thread: a core that is slow for a while leaves some of its share to the others.
 _PIECES = 8

@@ -7,15 +7,14 @@ instruction of its own where there is one (AVX-512 VNNI).
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from llvmlite import binding, ir
+from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
 from indexer.arrays import BLOCK
 from indexer.kernels.common import NO_SPAN, RUN
+from models.kernels.llvm import INT32, INTS, LANES, constant, loop, multiply_bytes, shuffle, splat, whole
 
-# Queries that are scored at once: the 32-bit lanes of a 512-bit register.
-LANES = 16
 # Units that are multiplied at once: enough for the products of one not to wait for each other.
 ROWS = 8
 # Bytes of a register: the components of one vector that are multiplied at once.
@@ -24,9 +23,9 @@ LINE = 4 * LANES
 FLIP = 128
 _FLIPS = -0x7F7F7F80
 
-_BYTE, _INT32, _INT64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
+_BYTE, _INT64 = ir.IntType(8), ir.IntType(64)
 _FLOAT, _FEW_FLOATS = ir.FloatType(), ir.VectorType(ir.FloatType(), ROWS)
-_INTS, _FLOATS = ir.VectorType(ir.IntType(32), LANES), ir.VectorType(ir.FloatType(), LANES)
+_FLOATS = ir.VectorType(ir.FloatType(), LANES)
 _BYTES = ir.VectorType(ir.IntType(8), LANES)
 
 
@@ -55,23 +54,23 @@ def grow_prefix(typing_context, flipped, scales, queries, first, steps, prefix):
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         units, scale, query, begin, steps, sums = _data(context, builder, signature, arguments)
         words = _length(context, builder, signature, arguments, 2)
-        multiply = _multiply_bytes(builder)
+        multiply = multiply_bytes(builder)
 
         def add_word(word: Any, totals: Sequence[Any]) -> list[Any]:
-            of_queries = _load(builder, query, builder.mul(word, _whole(LANES)), _INTS)
-            rows = [builder.add(builder.mul(words, _whole(row)), word) for row in range(ROWS)]
-            of_units = [_load(builder, units, row, _INT32) for row in rows]
+            of_queries = _load(builder, query, builder.mul(word, whole(LANES)), INTS)
+            rows = [builder.add(builder.mul(words, whole(row)), word) for row in range(ROWS)]
+            of_units = [_load(builder, units, row, INT32) for row in rows]
             return [
-                multiply(total, _splat(builder, of_unit), of_queries)
+                multiply(total, splat(builder, of_unit), of_queries)
                 for total, of_unit in zip(totals, of_units, strict=True)
             ]
 
-        dots = _loop(builder, words, [_load(builder, begin, _whole(0), _INTS)] * ROWS, add_word)
-        total, step = (_load(builder, base, _whole(0), _FLOATS) for base in (sums, steps))
+        dots = loop(builder, words, [_load(builder, begin, whole(0), INTS)] * ROWS, add_word)
+        total, step = (_load(builder, base, whole(0), _FLOATS) for base in (sums, steps))
         for row, dot in enumerate(dots):
-            size = builder.fmul(_splat(builder, _load(builder, scale, _whole(row), _FLOAT)), step)
+            size = builder.fmul(splat(builder, _load(builder, scale, whole(row), _FLOAT)), step)
             total = builder.fadd(total, builder.fmul(builder.sitofp(dot, _FLOATS), size))
-            _store(builder, total, sums, _whole((row + 1) * LANES))
+            _store(builder, total, sums, whole((row + 1) * LANES))
         return context.get_dummy_value()
 
     return types.void(flipped, scales, queries, first, steps, prefix), generate
@@ -88,34 +87,34 @@ def grow_prefix_of_one(typing_context, vectors, scales, high, low, first, step, 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         units, scale, upper, lower, _, _, sums = _data(context, builder, signature, arguments)
         begin, size = arguments[4], arguments[5]
-        words = builder.sdiv(_length(context, builder, signature, arguments, 2), _whole(4))
-        multiply, ask = _multiply_bytes(builder), _prefetch(builder)
+        words = builder.sdiv(_length(context, builder, signature, arguments, 2), whole(4))
+        multiply, ask = multiply_bytes(builder), _prefetch(builder)
 
         def add_line(line: Any, totals: Sequence[Any]) -> list[Any]:
-            at = builder.mul(line, _whole(LANES))
-            halves = [_load(builder, half, at, _INTS) for half in (upper, lower)]
+            at = builder.mul(line, whole(LANES))
+            halves = [_load(builder, half, at, INTS) for half in (upper, lower)]
             grown = []
             for row in range(ROWS):
-                place = builder.add(builder.mul(words, _whole(row)), at)
-                ahead = builder.add(place, builder.mul(words, _whole(ROWS)))
-                ask(builder.gep(builder.bitcast(units, _INT32.as_pointer()), [ahead]))
-                of_unit = _load(builder, units, place, _INTS)
-                flipped = builder.xor(of_unit, _constant(_INTS, _FLIPS))
+                place = builder.add(builder.mul(words, whole(row)), at)
+                ahead = builder.add(place, builder.mul(words, whole(ROWS)))
+                ask(builder.gep(builder.bitcast(units, INT32.as_pointer()), [ahead]))
+                of_unit = _load(builder, units, place, INTS)
+                flipped = builder.xor(of_unit, constant(INTS, _FLIPS))
                 grown += [multiply(totals[2 * row + part], flipped, half) for part, half in enumerate(halves)]
             return grown
 
-        totals = _loop(builder, builder.sdiv(words, _whole(LANES)), [_constant(_INTS, 0)] * 2 * ROWS, add_line)
+        totals = loop(builder, builder.sdiv(words, whole(LANES)), [constant(INTS, 0)] * 2 * ROWS, add_line)
         joined = [
-            builder.add(builder.shl(totals[2 * row], _constant(_INTS, 7)), totals[2 * row + 1]) for row in range(ROWS)
+            builder.add(builder.shl(totals[2 * row], constant(INTS, 7)), totals[2 * row + 1]) for row in range(ROWS)
         ]
-        dots = builder.add(_sums_of_lanes(builder, joined), _splat(builder, begin, ROWS))
-        of_scales = builder.fmul(_load(builder, scale, _whole(0), _FEW_FLOATS), _splat(builder, size, ROWS))
+        dots = builder.add(_sums_of_lanes(builder, joined), splat(builder, begin, ROWS))
+        of_scales = builder.fmul(_load(builder, scale, whole(0), _FEW_FLOATS), splat(builder, size, ROWS))
         products = builder.fmul(builder.sitofp(dots, _FEW_FLOATS), of_scales)
         # One after the other: ``norm_errors`` bounds what as many additions as a span has units may be off by.
-        total = _load(builder, sums, _whole(0), _FLOAT)
+        total = _load(builder, sums, whole(0), _FLOAT)
         for row in range(ROWS):
-            total = builder.fadd(total, builder.extract_element(products, ir.Constant(_INT32, row)))
-            _store(builder, total, sums, _whole(row + 1))
+            total = builder.fadd(total, builder.extract_element(products, ir.Constant(INT32, row)))
+            _store(builder, total, sums, whole(row + 1))
         return context.get_dummy_value()
 
     return types.void(vectors, scales, high, low, first, step, prefix), generate
@@ -136,37 +135,37 @@ def score_run(  # type: ignore[no-untyped-def]
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         sums, code, norms, of_lengths, of_ends, left, _, _, _, out = _data(context, builder, signature, arguments)
         lengths = _length(context, builder, signature, arguments, 1)
-        of_crossing, run, least = _splat(builder, arguments[6]), arguments[7], arguments[8]
-        groups = [builder.add(run, _whole(first)) for first in range(0, RUN, LANES)]
+        of_crossing, run, least = splat(builder, arguments[6]), arguments[7], arguments[8]
+        groups = [builder.add(run, whole(first)) for first in range(0, RUN, LANES)]
         before = [_load(builder, sums, start, _FLOATS) for start in groups]
-        rooms = [_load(builder, left, start, _INTS) for start in groups]
+        rooms = [_load(builder, left, start, INTS) for start in groups]
 
         def score_length(length: Any, best: Sequence[Any]) -> list[Any]:
-            row = builder.mul(length, _whole(2))
+            row = builder.mul(length, whole(2))
             offset, step = (
-                _splat(builder, _load(builder, norms, builder.add(row, _whole(place)), _FLOAT)) for place in (0, 1)
+                splat(builder, _load(builder, norms, builder.add(row, whole(place)), _FLOAT)) for place in (0, 1)
             )
-            of_length = _splat(builder, _load(builder, of_lengths, length, _FLOAT))
+            of_length = splat(builder, _load(builder, of_lengths, length, _FLOAT))
             of_both = builder.fadd(of_length, of_crossing)
-            units = _splat(builder, builder.trunc(builder.add(length, least), _INT32))
+            units = splat(builder, builder.trunc(builder.add(length, least), INT32))
             maxima = []
             for start, sum_before, room_of_start, top in zip(groups, before, rooms, best, strict=True):
                 end = builder.add(builder.add(start, least), length)
-                place = builder.gep(code, [builder.add(builder.mul(length, _whole(BLOCK)), start)])
-                codes = builder.zext(builder.load(builder.bitcast(place, _BYTES.as_pointer()), align=1), _INTS)
+                place = builder.gep(code, [builder.add(builder.mul(length, whole(BLOCK)), start)])
+                codes = builder.zext(builder.load(builder.bitcast(place, _BYTES.as_pointer()), align=1), INTS)
                 scaled = builder.fmul(step, builder.sitofp(codes, _FLOATS), ("contract",))
                 norm = builder.fadd(offset, scaled, ("contract",))
                 cosine = builder.fmul(builder.fsub(_load(builder, sums, end, _FLOATS), sum_before), norm, ("contract",))
                 crossed = builder.icmp_signed("<", room_of_start, units)
                 added = builder.fadd(_load(builder, of_ends, end, _FLOATS), builder.select(crossed, of_both, of_length))
                 score = builder.fadd(cosine, added, ("contract",))
-                there = builder.icmp_unsigned("!=", codes, _constant(_INTS, 0))
+                there = builder.icmp_unsigned("!=", codes, constant(INTS, 0))
                 better = builder.and_(there, builder.fcmp_ordered(">", score, top))
                 maxima.append(builder.select(better, score, top))
             return maxima
 
-        nothing = [_constant(_FLOATS, float(NO_SPAN))] * len(groups)
-        for start, best in zip(groups, _loop(builder, lengths, nothing, score_length), strict=True):
+        nothing = [constant(_FLOATS, float(NO_SPAN))] * len(groups)
+        for start, best in zip(groups, loop(builder, lengths, nothing, score_length), strict=True):
             _store(builder, best, out, start)
         return context.get_dummy_value()
 
@@ -193,31 +192,31 @@ def best_of_run(  # type: ignore[no-untyped-def]
 
         def of_start(number: Any, state: Sequence[Any]) -> list[Any]:
             start = builder.add(run, number)
-            before = _load(builder, sums, builder.mul(start, _whole(LANES)), _FLOATS)
+            before = _load(builder, sums, builder.mul(start, whole(LANES)), _FLOATS)
 
             def score_length(length: Any, top: Sequence[Any]) -> list[Any]:
                 end = builder.add(builder.add(start, least), length)
-                after = _load(builder, sums, builder.mul(end, _whole(LANES)), _FLOATS)
-                code = builder.add(builder.mul(length, _whole(BLOCK)), start)
-                norm = _splat(builder, _load(builder, inverses, code, _FLOAT))
+                after = _load(builder, sums, builder.mul(end, whole(LANES)), _FLOATS)
+                code = builder.add(builder.mul(length, whole(BLOCK)), start)
+                norm = splat(builder, _load(builder, inverses, code, _FLOAT))
                 cosine = builder.fmul(builder.fsub(after, before), norm, ("contract",))
-                row = builder.sext(_load(builder, of_ends, code, _INT32), _INT64)
-                of_length_and_end = builder.add(row, builder.mul(length, _whole(LANES)))
+                row = builder.sext(_load(builder, of_ends, code, INT32), _INT64)
+                of_length_and_end = builder.add(row, builder.mul(length, whole(LANES)))
                 score = builder.fadd(cosine, _load(builder, added, of_length_and_end, _FLOATS), ("contract",))
                 return [builder.select(builder.fcmp_ordered(">", score, top[0]), score, top[0])]
 
             best, peak = state
-            (top,) = _loop(builder, lengths, [_constant(_FLOATS, float(NO_SPAN))], score_length)
+            (top,) = loop(builder, lengths, [constant(_FLOATS, float(NO_SPAN))], score_length)
             # This leaves NO_SPAN as it is: the terms are too small for it.
-            top = builder.fadd(top, _splat(builder, _load(builder, of_starts, start, _FLOAT)))
+            top = builder.fadd(top, splat(builder, _load(builder, of_starts, start, _FLOAT)))
             better = builder.fcmp_ordered(">", top, best)
-            here = _splat(builder, builder.trunc(start, _INT32))
+            here = splat(builder, builder.trunc(start, INT32))
             return [builder.select(better, top, best), builder.select(better, here, peak)]
 
-        nothing = [_constant(_FLOATS, float(NO_SPAN)), _constant(_INTS, 0)]
-        maximum, where = _loop(builder, _whole(RUN), nothing, of_start)
-        _store(builder, maximum, out, _whole(0))
-        _store(builder, where, place, _whole(0))
+        nothing = [constant(_FLOATS, float(NO_SPAN)), constant(INTS, 0)]
+        maximum, where = loop(builder, whole(RUN), nothing, of_start)
+        _store(builder, maximum, out, whole(0))
+        _store(builder, where, place, whole(0))
         return context.get_dummy_value()
 
     return types.void(prefix, inverse, added, starts, ends, types.intp, types.intp, best, peak), generate
@@ -232,69 +231,23 @@ def _sums_of_lanes(builder: Any, rows: Sequence[Any]) -> Any:
         left = [lane for row in range(held) for lane in range(2 * width * row, 2 * width * row + width)]
         right = [lane + width for lane in left]
         if len(rows) == 1:
-            rows = [builder.add(_shuffle(builder, rows[0], rows[0], left), _shuffle(builder, rows[0], rows[0], right))]
+            rows = [builder.add(shuffle(builder, rows[0], rows[0], left), shuffle(builder, rows[0], rows[0], right))]
             continue
         both = [[*half, *(LANES + lane for lane in half)] for half in (left, right)]
         pairs = zip(rows[::2], rows[1::2], strict=True)
-        rows = [builder.add(*(_shuffle(builder, one, other, half) for half in both)) for one, other in pairs]
+        rows = [builder.add(*(shuffle(builder, one, other, half) for half in both)) for one, other in pairs]
     return rows[0]
-
-
-def _shuffle(builder: Any, one: Any, other: Any, lanes: Sequence[int]) -> Any:
-    return builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(_INT32, len(lanes)), list(lanes)))
-
-
-def has_byte_products() -> bool:
-    """True if the processor has an instruction for four products of bytes and their sum."""
-    return bool(binding.get_host_cpu_features().get("avx512vnni"))
-
-
-def _multiply_bytes(builder: Any) -> Callable[[Any, Any, Any], Any]:
-    """Of int32 lanes of four bytes each: to a total, the products of uint8 with int8, and their sum."""
-    if has_byte_products():
-        kind = ir.FunctionType(_INTS, [_INTS] * 3)
-        instruction = builder.module.declare_intrinsic("llvm.x86.avx512.vpdpbusd.512", (), kind)
-        return lambda total, unsigned, signed: builder.call(instruction, [total, unsigned, signed])
-
-    def one_by_one(total: Any, unsigned: Any, signed: Any) -> Any:
-        low, top = _constant(_INTS, 255), _constant(_INTS, 24)
-        for byte in range(4):
-            right, left = _constant(_INTS, 8 * byte), _constant(_INTS, 24 - 8 * byte)
-            one = builder.and_(builder.lshr(unsigned, right), low)
-            other = builder.ashr(builder.shl(signed, left), top)
-            total = builder.add(total, builder.mul(one, other))
-        return total
-
-    return one_by_one
 
 
 def _prefetch(builder: Any) -> Callable[[Any], None]:
     """Ask for the cache line at an address."""
-    kind = ir.FunctionType(ir.VoidType(), [_BYTE.as_pointer(), _INT32, _INT32, _INT32])
+    kind = ir.FunctionType(ir.VoidType(), [_BYTE.as_pointer(), INT32, INT32, INT32])
     instruction = builder.module.declare_intrinsic("llvm.prefetch", [_BYTE.as_pointer()], kind)
-    to_read, keep, data_cache = (ir.Constant(_INT32, value) for value in (0, 3, 1))
+    to_read, keep, data_cache = (ir.Constant(INT32, value) for value in (0, 3, 1))
 
     return lambda address: builder.call(
         instruction, [builder.bitcast(address, _BYTE.as_pointer()), to_read, keep, data_cache]
     )
-
-
-def _loop(
-    builder: Any, count: Any, initial: Sequence[Any], body: Callable[[Any, Sequence[Any]], Sequence[Any]]
-) -> list[Any]:
-    """``for number in range(count): values = body(number, values)``, which runs at least once; the last values."""
-    before, inside, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
-    builder.branch(inside)
-    builder.position_at_end(inside)
-    number, *values = phis = [builder.phi(value.type) for value in (_whole(0), *initial)]
-    changed = list(body(number, values))
-    following = builder.add(number, _whole(1))
-    for phi, first, then in zip(phis, [_whole(0), *initial], [following, *changed], strict=True):
-        phi.add_incoming(first, before)
-        phi.add_incoming(then, builder.block)
-    builder.cbranch(builder.icmp_signed("<", following, count), inside, after)
-    builder.position_at_end(after)
-    return changed
 
 
 def _data(context: Any, builder: Any, signature: Any, arguments: Any) -> list[Any]:
@@ -312,25 +265,10 @@ def _length(context: Any, builder: Any, signature: Any, arguments: Any, number: 
 
 def _load(builder: Any, base: Any, position: Any, kind: Any) -> Any:
     """Load a value or a vector that begins at an element, counted in 32-bit words."""
-    words = builder.gep(builder.bitcast(base, _INT32.as_pointer()), [position])
+    words = builder.gep(builder.bitcast(base, INT32.as_pointer()), [position])
     return builder.load(builder.bitcast(words, kind.as_pointer()), align=4)
 
 
 def _store(builder: Any, value: Any, base: Any, position: Any) -> None:
-    words = builder.gep(builder.bitcast(base, _INT32.as_pointer()), [position])
+    words = builder.gep(builder.bitcast(base, INT32.as_pointer()), [position])
     builder.store(value, builder.bitcast(words, value.type.as_pointer()), align=4)
-
-
-def _splat(builder: Any, value: Any, lanes: int = LANES) -> Any:
-    """The same value in all lanes."""
-    kind = ir.VectorType(value.type, lanes)
-    one = builder.insert_element(ir.Constant(kind, ir.Undefined), value, ir.Constant(_INT32, 0))
-    return _shuffle(builder, one, one, [0] * lanes)
-
-
-def _constant(kind: Any, value: float) -> Any:
-    return ir.Constant(kind, [value] * LANES)
-
-
-def _whole(value: int) -> Any:
-    return ir.Constant(_INT64, value)

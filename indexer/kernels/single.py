@@ -11,10 +11,10 @@ from indexer.kernels.intrinsics import (
     LINE,
     ROWS,
     grow_prefix_of_one,
-    has_byte_products,
     prefetch,
     score_run,
 )
+from models.kernels.llvm import has_byte_products
 
 _CACHE_LINE = 64
 # The prefetch distance in units. Without prefetching the scan takes nearly twice as long.

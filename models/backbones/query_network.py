@@ -2,7 +2,7 @@
 
 The same network gives the same vectors up to rounding (1e-5). Weights lie as ``models.kernels`` reads them, sums are in
 32 bits, and windows that come together are shared out among threads. For texts, factors may be bfloat16 where the
-processor multiplies these, as torch has them there (ADR 4); for pairs they may be integers of 8 bits (ADR 56).
+processor multiplies these, as torch has them there (ADR 4); for pairs they may be whole numbers of 8 bits (ADR 57).
 """
 
 from collections.abc import Callable, Mapping, Sequence, Sized
@@ -14,16 +14,15 @@ from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar
 
 import numpy as np
-from jaxtyping import Float32, Int, Int8, Int32, Shaped
+from jaxtyping import Float32, Int, Int32, Shaped
 
 from models.backbones.folders import read_config
-from models.kernels.products import THREADS, reads_halves, tiled, tiled_pairs, tiled_quads
-from models.kernels.transformer import Layers, run
+from models.kernels.products import THREADS, reads_halves, tiled, tiled_pairs, tiled_quads, whole_numbers
+from models.kernels.transformer import Layers, Projection, run
 from models.priority import niceness
 
 Arrays: TypeAlias = Mapping[str, Shaped[np.ndarray, "..."]]
 Ids: TypeAlias = Int32[np.ndarray, " special"]
-Scales: TypeAlias = Float32[np.ndarray, "layers 2 outputs"]
 # What factors of products are. Of int8 a matrix has a scale for every column, and a row has a range.
 Precision = Literal["float32", "bfloat16", "int8"]
 Window = TypeVar("Window", bound=Sized)
@@ -173,57 +172,27 @@ def packed_layers(parameters: Arrays, names: Sequence[str], precision: Precision
         for name in (*_QKV, _ATTENTION_OUT, _FFN_IN, _FFN_OUT)
     )
 
-    def matrices(*joined: str) -> tuple[Shaped[np.ndarray, "layers tiles inputs columns"], Scales | None]:
+    def projection(*joined: str) -> Projection:
         of_layers = (np.concatenate([parameters[f"{layer}{name}.weight"] for name in joined]) for layer in names)
+        biases = [np.concatenate([_floats(parameters[f"{layer}{name}.bias"]) for name in joined]) for layer in names]
         if precision == "int8":
             made = [(tiled_quads(numbers), scales) for numbers, scales in map(whole_numbers, of_layers)]
-            return np.stack([tiles for tiles, _ in made]), np.stack([scales for _, scales in made])
+            tiles, scales = (np.stack(each) for each in zip(*made, strict=True))
+            return Projection(tiles, np.stack(biases), scales)
         lay_out = tiled_pairs if precision == "bfloat16" else partial(packed, halves=halves)
-        return np.stack([lay_out(each) for each in of_layers]), None
-
-    def biases(*joined: str) -> Float32[np.ndarray, "layers outputs"]:
-        return np.stack(
-            [np.concatenate([_floats(parameters[f"{layer}{name}.bias"]) for name in joined]) for layer in names]
-        )
+        return Projection(np.stack([lay_out(each) for each in of_layers]), np.stack(biases))
 
     def norms(name: str) -> Float32[np.ndarray, "layers 2 dim"]:
         return np.stack([_pair(parameters, layer + name) for layer in names])
 
-    qkv, qkv_scales = matrices(*_QKV)
-    attention_out, attention_out_scales = matrices(_ATTENTION_OUT)
-    ffn_in, ffn_in_scales = matrices(_FFN_IN)
-    ffn_out, ffn_out_scales = matrices(_FFN_OUT)
     return Layers(
-        qkv,
-        biases(*_QKV),
-        attention_out,
-        biases(_ATTENTION_OUT),
+        projection(*_QKV),
+        projection(_ATTENTION_OUT),
         norms(_ATTENTION_NORM),
-        ffn_in,
-        biases(_FFN_IN),
-        ffn_out,
-        biases(_FFN_OUT),
+        projection(_FFN_IN),
+        projection(_FFN_OUT),
         norms(_FFN_NORM),
-        qkv_scales,
-        attention_out_scales,
-        ffn_in_scales,
-        ffn_out_scales,
     )
-
-
-def whole_numbers(
-    matrix: Shaped[np.ndarray, "outputs inputs"],
-) -> tuple[Int8[np.ndarray, "outputs inputs"], Float32[np.ndarray, "2 outputs"]]:
-    """A matrix as whole numbers from -127 to 127, and the scale and the sum of every output's.
-
-    >>> numbers, (scales, sums) = whole_numbers(np.array([[0.5, -1.27, 0, 0]], np.float32))
-    >>> numbers.tolist(), (scales * 100).round(3).tolist(), (sums * 100).round(3).tolist()
-    ([[50, -127, 0, 0]], [1.0], [-77.0])
-    """
-    floats = _floats(matrix)
-    scales = np.maximum(np.abs(floats).max(axis=1), np.float32(1e-30)) / np.float32(127)
-    numbers = np.rint(floats / scales[:, None]).astype(np.int8)
-    return numbers, np.stack([scales, scales * numbers.sum(axis=1, dtype=np.int32)]).astype(np.float32)
 
 
 def packed(matrix: Shaped[np.ndarray, "outputs inputs"], *, halves: bool) -> Shaped[np.ndarray, "tiles inputs columns"]:

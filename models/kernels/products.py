@@ -4,13 +4,13 @@ The matrix is laid out once (:func:`tiled`) in tiles of some columns each, that 
 numbers may be kept in 16 bits: for the ten tokens of an origin phrase, reading the weights takes longest.
 
 For long texts multiplying takes longest. Where the processor multiplies pairs of bfloat16
-(:func:`multiplies_bfloat16`), both factors may be of these (:func:`tiled_pairs`); sums have 32 bits. Where it
-multiplies four bytes at once (:func:`multiplies_bytes`), factors may be integers of 8 bits (:func:`tiled_quads`), whose
-sums are exact.
+(:func:`multiplies_bfloat16`), both factors may be of these (:func:`tiled_pairs`); sums have 32 bits. Or factors are
+integers of 8 bits (:func:`tiled_quads`), whose sums are exact: faster where the processor has ``has_byte_products``.
 """
 
 import platform
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,36 +19,30 @@ from llvmlite import binding, ir
 from numba import config, njit, types
 from numba.extending import intrinsic
 
-# Columns that are multiplied at once: the 32-bit lanes of a 512-bit register.
-LANES = 16
+from models.kernels.llvm import FEATURES, INT32, INTS, LANES, loop, multiply_bytes, splat, whole
+
 # Rows that are multiplied at once. With their columns they fill the registers there are, and leave some for factors.
 ROWS = 6
 # As many threads as numba's other kernels have.
 THREADS: int = config.NUMBA_NUM_THREADS
 binding.initialize_native_asmparser()
-_FEATURES = binding.get_host_cpu_features()
-COLUMNS = 4 * LANES if _FEATURES.get("avx512f") else LANES
+# Columns that are multiplied at once.
+COLUMNS = 4 * LANES if FEATURES.get("avx512f") else LANES
 
-_INT32, _INT64, _FLOAT = ir.IntType(32), ir.IntType(64), ir.FloatType()
-_FLOATS, _WORDS = ir.VectorType(_FLOAT, LANES), ir.VectorType(_INT32, LANES)
-# Adds to every lane the products of a pair, or of four; LLVM has changed its name for one, assemblers have not.
-_DOT_PAIRS = ir.InlineAsm(ir.FunctionType(_FLOATS, [_FLOATS, _WORDS, _WORDS]), "vdpbf16ps $3, $2, $0", "=v,0,v,v")
-_DOT_QUADS = ir.InlineAsm(ir.FunctionType(_WORDS, [_WORDS, _WORDS, _WORDS]), "vpdpbusd $3, $2, $0", "=v,0,v,v")
+_FLOAT = ir.FloatType()
+_FLOATS = ir.VectorType(_FLOAT, LANES)
+# Adds to every lane the products of a pair; LLVM has changed its name for it, assemblers have not.
+_DOT_PAIRS = ir.InlineAsm(ir.FunctionType(_FLOATS, [_FLOATS, INTS, INTS]), "vdpbf16ps $3, $2, $0", "=v,0,v,v")
 
 
 def reads_halves() -> bool:
     """True if the processor has an instruction that widens floating-point numbers of 16 bits to 32."""
-    return bool(_FEATURES.get("f16c")) or platform.machine() == "aarch64"
+    return bool(FEATURES.get("f16c")) or platform.machine() == "aarch64"
 
 
 def multiplies_bfloat16() -> bool:
     """True if the processor multiplies pairs of bfloat16, twice as fast as floats of 32 bits."""
-    return bool(_FEATURES.get("avx512bf16"))
-
-
-def multiplies_bytes() -> bool:
-    """True if the processor adds up products of four bytes at once, four times as fast as floats of 32 bits."""
-    return bool(_FEATURES.get("avx512vnni"))
+    return bool(FEATURES.get("avx512bf16"))
 
 
 def bfloat16(values: Float32[np.ndarray, "*shape"]) -> Int16[np.ndarray, "*shape"]:
@@ -71,6 +65,21 @@ def tiled_pairs(weight: Float[np.ndarray, "outputs inputs"]) -> Int16[np.ndarray
     count, inputs, _ = tiles.shape
     pairs = bfloat16(tiles).reshape(count, inputs // 2, 2, COLUMNS).transpose(0, 1, 3, 2)
     return np.ascontiguousarray(pairs).reshape(count, inputs // 2, 2 * COLUMNS)
+
+
+def whole_numbers(
+    matrix: Float[np.ndarray, "outputs inputs"],
+) -> tuple[Int8[np.ndarray, "outputs inputs"], Float32[np.ndarray, "2 outputs"]]:
+    """A matrix as whole numbers from -127 to 127, and the scale and the sum of every output's.
+
+    >>> numbers, (scales, sums) = whole_numbers(np.array([[0.5, -1.27, 0, 0]], np.float32))
+    >>> numbers.tolist(), (scales * 100).round(3).tolist(), (sums * 100).round(3).tolist()
+    ([[50, -127, 0, 0]], [1.0], [-77.0])
+    """
+    floats = np.asarray(matrix, np.float32)
+    scales = np.maximum(np.abs(floats).max(axis=1), np.float32(1e-30)) / np.float32(127)
+    numbers = np.rint(floats / scales[:, None]).astype(np.int8)
+    return numbers, np.stack([scales, scales * numbers.sum(axis=1, dtype=np.int32)]).astype(np.float32)
 
 
 def tiled_quads(weight: Int8[np.ndarray, "outputs inputs"]) -> Int8[np.ndarray, "tiles quads four_columns"]:
@@ -133,31 +142,31 @@ def _multiplier(rows: int) -> Callable[..., None]:
             )
             kind = signature.args[1].dtype
             joined = kind in (types.int16, types.int8)
-            stored = _INT32 if joined else _FLOAT if kind.bitwidth == 32 else ir.HalfType()
+            stored = INT32 if joined else _FLOAT if kind.bitwidth == 32 else ir.HalfType()
             weights = builder.bitcast(factors.data, stored.as_pointer())
-            begins = _begins(builder, of_rows, rows, _INT32 if joined else _FLOAT)
-            dot = _DOT_PAIRS if kind == types.int16 else _DOT_QUADS
+            begins = _begins(builder, of_rows, rows, INT32 if joined else _FLOAT)
+            dot = multiply_bytes(builder) if kind == types.int8 else partial(_multiply_pairs, builder)
 
             def add_dots(place: Any, sums: Sequence[Any]) -> list[Any]:
-                at = builder.gep(weights, [builder.mul(place, _whole(COLUMNS))])
+                at = builder.gep(weights, [builder.mul(place, whole(COLUMNS))])
                 across = [_load_words(builder, at, first) for first in range(0, COLUMNS, LANES)]
-                down = [_splat(builder, builder.load(builder.gep(begin, [place]), align=1)) for begin in begins]
+                down = [splat(builder, builder.load(builder.gep(begin, [place]), align=1)) for begin in begins]
                 factors_of_sums = [(one, other) for one in down for other in across]
-                return [builder.call(dot, [total, *pair]) for total, pair in zip(sums, factors_of_sums, strict=True)]
+                return [dot(total, *pair) for total, pair in zip(sums, factors_of_sums, strict=True)]
 
             def add_products(place: Any, sums: Sequence[Any]) -> list[Any]:
-                at = builder.gep(weights, [builder.mul(place, _whole(COLUMNS))])
+                at = builder.gep(weights, [builder.mul(place, whole(COLUMNS))])
                 across = [_load(builder, at, first, stored) for first in range(0, COLUMNS, LANES)]
-                down = [_splat(builder, builder.load(builder.gep(begin, [place]))) for begin in begins]
+                down = [splat(builder, builder.load(builder.gep(begin, [place]))) for begin in begins]
                 products = [builder.fmul(one, other, ("contract",)) for one in down for other in across]
                 return [builder.fadd(*pair, ("contract",)) for pair in zip(products, sums, strict=True)]
 
             is_whole = kind == types.int8
-            zero = ir.Constant(_WORDS, [0] * LANES) if is_whole else ir.Constant(_FLOATS, [0.0] * LANES)
+            zero = ir.Constant(INTS, [0] * LANES) if is_whole else ir.Constant(_FLOATS, [0.0] * LANES)
             nothing = [zero] * (rows * COLUMNS // LANES)
             inputs = builder.extract_value(factors.shape, 0)
-            for number, total in enumerate(_loop(builder, inputs, nothing, add_dots if joined else add_products)):
-                place = builder.gep(result.data, [_whole(number * LANES)])
+            for number, total in enumerate(loop(builder, inputs, nothing, add_dots if joined else add_products)):
+                place = builder.gep(result.data, [whole(number * LANES)])
                 found = builder.sitofp(total, _FLOATS) if is_whole else total
                 builder.store(found, builder.bitcast(place, _FLOATS.as_pointer()), align=4)
             return context.get_dummy_value()
@@ -176,8 +185,8 @@ def power_of_two(typing_context, exponent):
     """``2 ** exponent`` as float32, of an int32 from -126 to 127."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        biased = builder.add(arguments[0], ir.Constant(_INT32, 127))
-        return builder.bitcast(builder.shl(biased, ir.Constant(_INT32, 23)), _FLOAT)
+        biased = builder.add(arguments[0], ir.Constant(INT32, 127))
+        return builder.bitcast(builder.shl(biased, ir.Constant(INT32, 23)), _FLOAT)
 
     return types.float32(types.int32), generate
 
@@ -187,48 +196,24 @@ def _begins(builder: Any, array: Any, rows: int, kind: Any) -> list[Any]:
     first = builder.bitcast(array.data, ir.IntType(8).as_pointer())
     step = builder.extract_value(array.strides, 0)
     return [
-        builder.bitcast(builder.gep(first, [builder.mul(step, _whole(row))]), kind.as_pointer()) for row in range(rows)
+        builder.bitcast(builder.gep(first, [builder.mul(step, whole(row))]), kind.as_pointer()) for row in range(rows)
     ]
 
 
 def _load(builder: Any, base: Any, first: int, stored: Any) -> Any:
     """``LANES`` factors, made 32 bits wide."""
     kind = ir.VectorType(stored, LANES)
-    place = builder.bitcast(builder.gep(base, [_whole(first)]), kind.as_pointer())
+    place = builder.bitcast(builder.gep(base, [whole(first)]), kind.as_pointer())
     read = builder.load(place, align=2)
     return read if stored is _FLOAT else builder.fpext(read, _FLOATS)
 
 
+def _multiply_pairs(builder: Any, total: Any, one: Any, other: Any) -> Any:
+    """Of lanes of two bfloat16 each: to a total, their products."""
+    return builder.call(_DOT_PAIRS, [total, one, other])
+
+
 def _load_words(builder: Any, base: Any, first: int) -> Any:
     """``LANES`` pairs of bfloat16, or fours of bytes."""
-    place = builder.bitcast(builder.gep(base, [_whole(first)]), _WORDS.as_pointer())
+    place = builder.bitcast(builder.gep(base, [whole(first)]), INTS.as_pointer())
     return builder.load(place, align=1)
-
-
-def _splat(builder: Any, value: Any) -> Any:
-    """The same value in all lanes."""
-    kind = ir.VectorType(value.type, LANES)
-    one = builder.insert_element(ir.Constant(kind, ir.Undefined), value, ir.Constant(_INT32, 0))
-    return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(_INT32, LANES), [0] * LANES))
-
-
-def _loop(
-    builder: Any, count: Any, initial: Sequence[Any], body: Callable[[Any, Sequence[Any]], Sequence[Any]]
-) -> list[Any]:
-    """``for number in range(count): values = body(number, values)``, which runs at least once; the last values."""
-    before, inside, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
-    builder.branch(inside)
-    builder.position_at_end(inside)
-    number, *values = phis = [builder.phi(value.type) for value in (_whole(0), *initial)]
-    changed = list(body(number, values))
-    following = builder.add(number, _whole(1))
-    for phi, first, then in zip(phis, [_whole(0), *initial], [following, *changed], strict=True):
-        phi.add_incoming(first, before)
-        phi.add_incoming(then, builder.block)
-    builder.cbranch(builder.icmp_signed("<", following, count), inside, after)
-    builder.position_at_end(after)
-    return changed
-
-
-def _whole(value: int) -> Any:
-    return ir.Constant(_INT64, value)

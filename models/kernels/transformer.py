@@ -52,31 +52,41 @@ _ERF_BELOW = tuple(
 )
 
 
-class Layers(NamedTuple):
-    """The parameters of some layers, stacked; matrices as ``products.tiled`` lays them out, halves as their bits.
+class Projection(NamedTuple):
+    """A matrix and a bias of some layers, stacked; matrices as ``products.tiled`` lays them out, halves as their bits.
 
-    ``qkv`` makes queries, keys and values of a token in one product. Norms are gain and bias. Matrices of bytes have a
-    scale and a sum of every column.
+    Of bytes, ``scales`` are the scale and the sum of every column.
     """
 
-    qkv: Shaped[np.ndarray, "layers qkv_tiles dim columns"]
-    qkv_bias: Float32[np.ndarray, "layers qkv"]
-    attention_out: Shaped[np.ndarray, "layers dim_tiles dim columns"]
-    attention_out_bias: Float32[np.ndarray, "layers dim"]
+    tiles: Shaped[np.ndarray, "layers tiles inputs columns"]
+    bias: Float32[np.ndarray, "layers outputs"]
+    scales: Float32[np.ndarray, "layers 2 outputs"] | None = None
+
+    def lowest(self, count: int) -> "Projection":
+        """That of so many layers, from the bottom."""
+        return Projection(*(array[:count] for array in self if array is not None))
+
+
+class Layers(NamedTuple):
+    """The parameters of some layers. ``qkv`` makes queries, keys and values in one product. Norms are gain and bias."""
+
+    qkv: Projection
+    attention_out: Projection
     attention_norm: Float32[np.ndarray, "layers 2 dim"]
-    ffn_in: Shaped[np.ndarray, "layers wide_tiles dim columns"]
-    ffn_in_bias: Float32[np.ndarray, "layers wide"]
-    ffn_out: Shaped[np.ndarray, "layers dim_tiles wide columns"]
-    ffn_out_bias: Float32[np.ndarray, "layers dim"]
+    ffn_in: Projection
+    ffn_out: Projection
     ffn_norm: Float32[np.ndarray, "layers 2 dim"]
-    qkv_scales: Float32[np.ndarray, "layers 2 qkv"] | None = None
-    attention_out_scales: Float32[np.ndarray, "layers 2 dim"] | None = None
-    ffn_in_scales: Float32[np.ndarray, "layers 2 wide"] | None = None
-    ffn_out_scales: Float32[np.ndarray, "layers 2 dim"] | None = None
 
     def lowest(self, count: int) -> "Layers":
         """So many of them, from the bottom."""
-        return Layers(*(array[:count] for array in self if array is not None))
+        return Layers(
+            self.qkv.lowest(count),
+            self.attention_out.lowest(count),
+            self.attention_norm[:count],
+            self.ffn_in.lowest(count),
+            self.ffn_out.lowest(count),
+            self.ffn_norm[:count],
+        )
 
 
 @njit(cache=True, **_SETTINGS)
@@ -87,28 +97,27 @@ def run(hidden, bounds, heads, epsilon, layers):
     """
     tokens, dim = hidden.shape
     qkv, found = np.empty((tokens, 3 * dim), np.float32), np.empty((tokens, dim), np.float32)
-    added, wide = np.empty((tokens, dim), np.float32), np.empty((tokens, layers.ffn_in_bias.shape[1]), np.float32)
-    room = np.empty((tokens, max(dim, wide.shape[1])), layers.qkv.dtype)
-    for at in range(len(layers.qkv)):
-        _project(hidden, room, layers.qkv[at], layers.qkv_bias[at], _of(layers.qkv_scales, at), False, qkv)
+    added, wide = np.empty((tokens, dim), np.float32), np.empty((tokens, layers.ffn_in.bias.shape[1]), np.float32)
+    room = np.empty((tokens, max(dim, wide.shape[1])), layers.qkv.tiles.dtype)
+    for layer in range(len(layers.attention_norm)):
+        _project(hidden, room, layers.qkv, layer, False, qkv)
         _attend(qkv, bounds, heads, found)
-        scales = _of(layers.attention_out_scales, at)
-        _project(found, room, layers.attention_out[at], layers.attention_out_bias[at], scales, False, added)
-        _add_and_norm(hidden, added, layers.attention_norm[at], epsilon)
-        _project(hidden, room, layers.ffn_in[at], layers.ffn_in_bias[at], _of(layers.ffn_in_scales, at), True, wide)
-        _project(wide, room, layers.ffn_out[at], layers.ffn_out_bias[at], _of(layers.ffn_out_scales, at), False, added)
-        _add_and_norm(hidden, added, layers.ffn_norm[at], epsilon)
+        _project(found, room, layers.attention_out, layer, False, added)
+        _add_and_norm(hidden, added, layers.attention_norm[layer], epsilon)
+        _project(hidden, room, layers.ffn_in, layer, True, wide)
+        _project(wide, room, layers.ffn_out, layer, False, added)
+        _add_and_norm(hidden, added, layers.ffn_norm[layer], epsilon)
 
 
 @njit(nogil=True)
-def _of(scales, layer):
-    return None if scales is None else scales[layer]
-
-
-@njit(nogil=True)
-def _project(values, room, tiles, bias, scales, activated, out):
+def _project(values, room, by, layer, activated, out):
     left, ranges = factors(values, room)
-    dense(left, tiles, bias, activated, out, ranges, scales)
+    dense(left, by.tiles[layer], by.bias[layer], activated, out, ranges, _of_layer(by.scales, layer))
+
+
+@njit(nogil=True)
+def _of_layer(scales, layer):
+    return None if scales is None else scales[layer]  # numba decides it when it compiles, of an argument alone
 
 
 def factors(values, room):

@@ -99,10 +99,7 @@ def border_codes(text: str, units: CharSpans, form: TextForm = NEWEST) -> UInt8[
     """
     if not len(units):
         return np.zeros(0, np.uint8)
-    marks = _Marks(form)
-    text = text if form == "text.v1" else unwrapped(text)
-    for match in checked(_MARK.finditer(text), _AT_ONCE):
-        marks.add(text, match)
+    marks = _marks_of(text, form)
     gaps = np.searchsorted(units[:, 0], np.array(marks.positions, np.int64)).tolist()
     closing, opening = _flagged(units, marks.closing), _flagged(units, marks.opening)
     starts, ends = [int(Border.NONE)] * len(units), [int(Border.NONE)] * (len(units) + 1)
@@ -120,14 +117,20 @@ def clause_around(text: str, span: CharSpan) -> CharSpan:
     >>> text[clause.start : clause.end]
     'the parcel never came,'
     """
-    marks, text = _Marks(NEWEST), unwrapped(text)
-    for match in _MARK.finditer(text):
-        marks.add(text, match)
-    before = max((at for at in marks.positions if at <= span.start), default=0)
-    behind = min((at for at in marks.positions if at >= span.end), default=len(text))
+    positions = _marks_of(text, NEWEST).positions
+    before = max((at for at in positions if at <= span.start), default=0)
+    behind = min((at for at in positions if at >= span.end), default=len(text))
     return CharSpan(
         span.start - len(text[before : span.start].lstrip()), span.end + len(text[span.end : behind].rstrip())
     )
+
+
+def _marks_of(text: str, form: TextForm) -> "_Marks":
+    """The marks of punctuation and line breaks of a text."""
+    marks, text = _Marks(form), text if form == "text.v1" else unwrapped(text)
+    for match in checked(_MARK.finditer(text), _AT_ONCE):
+        marks.add(text, match)
+    return marks
 
 
 def start_strengths(codes: UInt8[np.ndarray, " units"]) -> UInt8[np.ndarray, " units"]:

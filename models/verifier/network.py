@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float32, Int32
 from models.artifacts import Artifact
 from models.backbones.files import BackboneFiles
 from models.backbones.query_network import BertConfig, Precision, QueryNetwork, in_parts
-from models.kernels.products import multiplies_bytes
+from models.kernels.llvm import has_byte_products
 from models.text.borders import clause_around
 from models.types import CharSpan
 from models.verifier.types import OUTPUTS, Pair
@@ -87,7 +87,7 @@ class PairNetwork:
 
 def _precision(size: BertConfig) -> Precision:
     """Whole numbers where the processor multiplies these: log odds move by .04, and it takes half the time."""
-    return "int8" if multiplies_bytes() and size.dim % 4 == size.wide % 4 == 0 else "float32"
+    return "int8" if has_byte_products() and size.dim % 4 == size.wide % 4 == 0 else "float32"
 
 
 def windows_of(files: BackboneFiles, pairs: Sequence[Pair]) -> list[Window]:

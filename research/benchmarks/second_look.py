@@ -11,8 +11,7 @@ medians of milliseconds.
 
 import argparse
 import json
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from statistics import median, quantiles
@@ -25,6 +24,7 @@ from app.search.verifying import pairs_of
 from models.encoders.base import Encoder
 from models.verifier.types import Pair
 from models.verifier.verifier import Verifier, open_verifier
+from research.benchmarks.previews import milliseconds
 
 _WARM_UP = 5
 
@@ -39,13 +39,13 @@ def measure(services: Services, collection: str, phrases: Sequence[str]) -> dict
     own, mapped = (after - now for after, now in zip(_memory_mb(), before, strict=True))
     recipe = services.store.present(collection).recipe
     encoder = services.encoders.load(recipe.encoder)
-    with mock.patch("models.verifier.network.multiplies_bytes", return_value=False):
+    with mock.patch("models.verifier.network.has_byte_products", return_value=False):
         exact = _verifier(encoder)
     native, found = _verifier(encoder), []
     for phrase in phrases:
-        searched = _milliseconds(partial(_search, services, collection, phrase, VERIFIED))
+        searched = milliseconds(partial(_search, services, collection, phrase, VERIFIED))
         pairs = _pairs(services, collection, phrase)
-        found.append((searched, *(_milliseconds(partial(each.judge, pairs)) for each in (exact, native))))
+        found.append((searched, *(milliseconds(partial(each.judge, pairs)) for each in (exact, native))))
     searches, in_floats, as_default = zip(*found[_WARM_UP:], strict=True)
     return {
         "phrases": len(searches),
@@ -75,12 +75,6 @@ def _verifier(encoder: Encoder) -> Verifier:
     if verifier is None:
         raise SystemExit("The encoder of this collection has no verifier.")
     return verifier
-
-
-def _milliseconds(work: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    work()
-    return (time.perf_counter() - started) * 1000
 
 
 def _memory_mb() -> tuple[float, float]:

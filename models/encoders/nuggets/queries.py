@@ -22,7 +22,7 @@ class QueryNuggets:
     def __init__(self, below: QueryNetwork, layer: int, artifact: Artifact, selectors: Selectors) -> None:
         self._below, self._selectors = below, selectors
         self._bottom = below.layers.lowest(layer)
-        upper = len(below.layers.qkv) - layer
+        upper = len(below.layers.ffn_norm) - layer
         self._upper = packed_layers(artifact.arrays, [f"layers.{number}." for number in range(upper)])
         self._scorer = [Dense(artifact.arrays, f"scorer.{number}") for number in (0, 2)]
         self._value = np.array(artifact.arrays["value.weight"], np.float32)

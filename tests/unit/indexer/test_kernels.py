@@ -12,6 +12,7 @@ from indexer.engine.scan import code_queries
 from indexer.kernels import intrinsics, single
 from indexer.kernels.batch import pack
 from indexer.segments.layout import BLOCK
+from models.kernels import llvm
 from models.ops.quantization import dequantize, quantize
 from models.ops.span_score import SpanScore
 from models.ops.spans import enumerate_spans, has_direction, span_cosines, span_sums
@@ -134,9 +135,9 @@ def test_codes_and_bounds(parts: list[int], bounds: tuple[int, int], kind: str, 
 def test_bytes_are_multiplied_alike_with_and_without_an_instruction(
     instructions: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if instructions and not intrinsics.has_byte_products():
+    if instructions and not llvm.has_byte_products():
         pytest.skip("this processor has no instruction for it")
-    monkeypatch.setattr(intrinsics, "has_byte_products", lambda: instructions)
+    monkeypatch.setattr(llvm, "has_byte_products", lambda: instructions)
 
     @njit
     def grow(flipped, scales, queries, first, steps, prefix):
@@ -148,8 +149,8 @@ def test_bytes_are_multiplied_alike_with_and_without_an_instruction(
     queries[0], queries[1] = 127, -127
     scales = rng.random(intrinsics.ROWS).astype(np.float32)
     packed, first = pack(queries)
-    prefix = np.ones((intrinsics.ROWS + 1, intrinsics.LANES), np.float32)
-    steps = np.linspace(0.5, 2, intrinsics.LANES, dtype=np.float32)
+    prefix = np.ones((intrinsics.ROWS + 1, llvm.LANES), np.float32)
+    steps = np.linspace(0.5, 2, llvm.LANES, dtype=np.float32)
     grow(vectors.view(np.uint8) ^ np.uint8(128), scales, packed[0], first[0], steps, prefix)
     dots = vectors.astype(np.int64) @ queries.T.astype(np.int64)
     expected = 1 + np.cumsum(dots * scales[:, None].astype(np.float64) * steps[:5], axis=0)
@@ -162,9 +163,9 @@ def test_bytes_are_multiplied_alike_with_and_without_an_instruction(
 def test_one_query_is_multiplied_by_halves(
     instructions: bool, extreme: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if instructions and not intrinsics.has_byte_products():
+    if instructions and not llvm.has_byte_products():
         pytest.skip("this processor has no instruction for it")
-    monkeypatch.setattr(intrinsics, "has_byte_products", lambda: instructions)
+    monkeypatch.setattr(llvm, "has_byte_products", lambda: instructions)
 
     @njit
     def grow(vectors, scales, high, low, first, step, prefix):

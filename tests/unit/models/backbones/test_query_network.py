@@ -16,7 +16,7 @@ from transformers import BertConfig, BertModel, BertTokenizerFast
 
 from models.backbones.files import BackboneFiles
 from models.backbones.opening import open_backbone
-from models.backbones.query_network import QueryNetwork, in_parts, whole_numbers
+from models.backbones.query_network import QueryNetwork, in_parts
 from models.backbones.torch_network import Backbone, load_backbone
 from models.encoders.base import check_query, encode_queries
 from models.encoders.registry import EncoderOptions, load_encoder
@@ -26,11 +26,11 @@ from models.kernels.products import (
     COLUMNS,
     bfloat16,
     multiplies_bfloat16,
-    multiplies_bytes,
     reads_halves,
     tiled,
     tiled_pairs,
     tiled_quads,
+    whole_numbers,
 )
 from models.kernels.transformer import dense, erf, exp, gelu, round_to_bfloat16, round_to_bytes
 from models.priority import lower_priority
@@ -70,7 +70,7 @@ def test_hidden_states_are_the_same(tmp_path: Path, lengths: list[int], halves: 
     folder = bert(tmp_path, halves=halves)
     read = SliceEncoder(open_backbone(str(folder))).query_network
     assert read is not None
-    assert (read.layers.qkv.dtype == np.uint16) == (halves and reads_halves())
+    assert (read.layers.qkv.tiles.dtype == np.uint16) == (halves and reads_halves())
     for found, expected in zip(
         read(windows(lengths)), single(load_backbone(str(folder), device="cpu"), windows(lengths)), strict=True
     ):
@@ -280,7 +280,6 @@ def test_bytes_are_as_near_as_256_steps_let_them_be(values: list[float]) -> None
     assert np.abs(found * step + least - numbers).max() <= (0.5 + 1e-4) * step + 1e-5 * abs(least)
 
 
-@pytest.mark.skipif(not multiplies_bytes(), reason="this processor does not multiply bytes")
 @pytest.mark.parametrize("activated", [False, True])
 @pytest.mark.parametrize(("rows", "inputs", "outputs"), [(1, 4, 1), (5, 16, 70), (6, 24, 64), (7, 40, 130), (61, 8, 3)])
 def test_products_of_bytes_are_those_of_what_they_stand_for(

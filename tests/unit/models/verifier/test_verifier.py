@@ -14,7 +14,6 @@ from models.backbones.torch_network import load_backbone
 from models.encoders.hashing import HashingEncoder
 from models.encoders.slice import SliceEncoder
 from models.errors import BackboneMismatch
-from models.kernels.products import multiplies_bytes
 from models.types import CharSpan
 from models.verifier.network import TEXT_TOKENS, windows_of
 from models.verifier.types import Pair
@@ -23,10 +22,6 @@ from models.verifier.verifier import RECIPE, Verifier, open_verifier
 from research.training.verifier import PairClassifier
 from tests.tiny_bert import save_tiny_bert
 
-NATIVE = [
-    pytest.mark.native_precision,
-    pytest.mark.skipif(not multiplies_bytes(), reason="this processor does not multiply bytes"),
-]
 PAIRS = [
     Pair("nobody saw the cat", "It was late, and nobody saw the cat.", CharSpan(17, 36)),
     Pair("the door was open", "The door, which was green, stood open."),
@@ -61,11 +56,12 @@ def test_it_computes_what_torch_computes(network: tuple[PairClassifier, Path, Pa
     np.testing.assert_allclose(np.array(verifier.logits(PAIRS)), network[0].logits(PAIRS).numpy(), atol=1e-4)
 
 
-@pytest.mark.parametrize("precision", [pytest.param("int8", marks=NATIVE)])
 def test_whole_numbers_stay_near(
-    precision: str, network: tuple[PairClassifier, Path, Path], verifier: Verifier
+    network: tuple[PairClassifier, Path, Path], monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
-    found, exact = np.array(verifier.logits(PAIRS)), network[0].logits(PAIRS).numpy()
+    monkeypatch.setattr("models.verifier.network.has_byte_products", lambda: True)
+    found = np.array(request.getfixturevalue("verifier").logits(PAIRS))
+    exact = network[0].logits(PAIRS).numpy()
     assert 0 < np.abs(found - exact).max() < 0.05 * np.ptp(exact)
 
 
@@ -74,10 +70,11 @@ def test_the_mark_counts(verifier: Verifier) -> None:
     assert np.abs(marked - unmarked).max() > 1e-3
 
 
-@pytest.mark.parametrize("precision", ["float32", pytest.param("int8", marks=NATIVE)])
+@pytest.mark.parametrize("in_bytes", [False, True])
 def test_judgements_do_not_depend_on_batch_and_order(
-    precision: str, network: tuple[PairClassifier, Path, Path]
+    in_bytes: bool, network: tuple[PairClassifier, Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("models.verifier.network.has_byte_products", lambda: in_bytes)
     _, folder, out = network
     rng = random.Random(3)
     words = ["cat", "dog", "door", "green", "rain", "open", "late", "nobody", "fell"]
