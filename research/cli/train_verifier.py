@@ -31,11 +31,19 @@ def train_verifier(
     changed_pairs: Annotated[int, typer.Option(min=0, help="So many of them in a step.")] = 8,
     start: Annotated[Path | None, typer.Option(help="A verifier that training goes on from, not the backbone.")] = None,
     teacher: Annotated[
-        Path | None, typer.Option(help="A verifier over a larger backbone, whose verdicts are learnt as well.")
+        Path | None,
+        typer.Option(
+            help="A verifier over a larger backbone, whose verdicts are learnt as well; that of --start keeps its "
+            "own on hits."
+        ),
     ] = None,
     teacher_backbone: Annotated[str, typer.Option(help="The backbone of the teacher: a folder or a package.")] = "",
     lines: Annotated[int, typer.Option(min=1, help="So many contrast lines in a step.")] = 5,
     hits: Annotated[int, typer.Option(min=0, help="So many hits of searches in a step, which the teacher judges.")] = 0,
+    labelled: Annotated[
+        int, typer.Option(min=0, help="So many phrases in a step, with hits that people labelled.")
+    ] = 0,
+    graded: Annotated[int, typer.Option(min=0, help="So many pairs of STS-B in a step, put into order by grade.")] = 0,
     sentences: Annotated[
         int, typer.Option(min=0, help="So many real sentences of each source are searched beside the written lines.")
     ] = 0,
@@ -69,6 +77,8 @@ def train_verifier(
         teacher_backbone=teacher_backbone or settings.backbone,
         lines=lines,
         hits=hits,
+        labelled=labelled,
+        graded=graded,
         backbone=settings.backbone,
         device=settings.device,
         seed=seed,

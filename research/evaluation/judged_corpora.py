@@ -39,8 +39,8 @@ def calls(data: Path, draw: int = 0) -> list[Document]:
     """400 conversations, a part for each turn: 200 of MultiDoGO's test split, which has the customers' side alone, 100
     of the development part of SGD, and 100 of MultiWOZ. Further draws have those that follow."""
     return [
-        *sampled(_multidogo(data), 200, 200 * draw),
-        *(doc for source in ("sgd", "multiwoz") for doc in sampled(_dialogues(data, source), 100, 100 * draw)),
+        *sampled(chats(data, "test"), 200, 200 * draw),
+        *(doc for source in ("sgd", "multiwoz") for doc in sampled(dialogues(data, source), 100, 100 * draw)),
     ]
 
 
@@ -62,13 +62,15 @@ CORPORA: Final[Mapping[str, Callable[[Path], list[Document]]]] = MappingProxyTyp
 )
 
 
-def _multidogo(data: Path) -> Iterable[Document]:
-    turns = [turn for turn in read_turns(data / TURNS) if turn.split == "test"]
+def chats(data: Path, split: str) -> Iterable[Document]:
+    """The customers' sides of a split of MultiDoGO, a part for each turn."""
+    turns = [turn for turn in read_turns(data / TURNS) if turn.split == split]
     for id, of_id in groupby(turns, key=lambda turn: turn.id.rpartition("/")[0]):
         if len(id.rpartition("/")[2]) == _ID_LENGTH:
             yield Document(f"multidogo/{id}", tuple(Part(turn.text) for turn in of_id))
 
 
-def _dialogues(data: Path, source: str) -> Iterable[Document]:
+def dialogues(data: Path, source: str) -> Iterable[Document]:
+    """The conversations of a source of the restorer, a part for each turn."""
     for id, turns in groupby(SOURCES[source](data), key=itemgetter(0)):
         yield Document(id, tuple(Part(text) for _, text in turns if text.strip()))

@@ -3,7 +3,8 @@
 A step has whole contrast lines, so that a ranking loss compares their four texts (a text that says the phrase in other
 words with one that does not in the same words, and so on), beside texts of other lines and pairs of public sets. The
 verdicts of a larger network that was trained in the same way are learnt as well, also of hits of searches that nobody
-has labelled (Hinton et al. 2015, "Distilling the Knowledge in a Neural Network").
+has labelled (Hinton et al. 2015, "Distilling the Knowledge in a Neural Network"). Hits that people have labelled are
+learnt list by list, in the order of their labels (RankNet, Burges et al. 2005), and graded pairs in that of grades.
 
     spanseek train verifier --data FOLDER --out FOLDER --checkpoints FOLDER
 """
@@ -11,6 +12,7 @@ has labelled (Hinton et al. 2015, "Distilling the Knowledge in a Neural Network"
 import random
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import cast
 
@@ -32,10 +34,11 @@ from models.verifier.verdicts import SUREST
 from models.verifier.verifier import RECIPE
 from research.training.contrast_data import ContrastLine, read_contrast
 from research.training.contrast_marks import Marks
+from research.training.labelled_hits import read_labelled
 from research.training.loop import Checkpoints, LoopHooks, Losses, Schedule, fit
 from research.training.mined_hits import Mined
 from research.training.sources import read_excluded
-from research.training.verifier_data import Example, OtherTexts, examples_of, read_changed, read_public
+from research.training.verifier_data import Example, OtherTexts, examples_of, read_changed, read_graded, read_public
 
 # The licences of what ``research.training.changed_sources`` changes.
 CHANGED_LICENCES = {
@@ -46,6 +49,18 @@ CHANGED_LICENCES = {
     "enwiki": "CC BY-SA 3.0",
     "wordnet": "WordNet",
 }
+# Those of what ``research.training.labelled_hits`` reads.
+LABELLED_LICENCES = {
+    "research/data/hits": "Apache-2.0",
+    "multidogo-train": "CDLA-Permissive",
+    "sgd": "CC BY-SA 4.0",
+    "multiwoz": "MIT",
+    "cuad": "CC BY 4.0",
+    "policies": "CC BY-SA 4.0, CC0-1.0",
+    "jira-storypoints": "none stated",
+    "nlbse24-issues": "none stated",
+    "enwiki": "CC BY-SA 3.0",
+}
 _FASTER = {HEAD: 6.0, MARK: 6.0}  # they begin near zero, the layers are pretrained
 _ALIKE_IN_LENGTH = 160
 _UNMARKED = 0.3
@@ -53,6 +68,8 @@ _LONGER = 0.5
 _RANKING, _DIFFERING = 1.0, 0.2  # weights of losses beside the verdict's
 _TOLD, _ODDS = 0.3, 0.1  # weights of the losses of labels, and of log odds, beside the teacher's verdicts
 _AT_ONCE = 12
+_ORDERED, _GRADED = 1.0, 0.5  # weights of the orders of labelled hits and of graded pairs
+_OF_LIST, _TELLING = 9, 6  # hits of a phrase in a step, and at most so many that are not unrelated
 _RIGHT = 2  # of the texts of a line, those that say its phrase come first
 
 
@@ -62,7 +79,9 @@ class VerifierConfig:
 
     A step has ``lines`` contrast lines, four pairs each and ``others`` of other lines' texts, and so many pairs
     of ``public`` sets and ``changed_pairs``. ``start`` is the folder of a verifier that training goes on from.
-    ``teacher`` is that of one over another backbone, whose verdicts are learnt, also of ``hits`` of searches.
+    ``teacher`` is that of one over another backbone, whose verdicts are learnt, also of ``hits`` of searches. If it is
+    ``start`` itself, its verdicts are kept on hits alone. ``labelled`` phrases of a step come with hits that people
+    have labelled, and ``graded`` pairs of STS-B are put into order.
     """
 
     out: Path
@@ -82,6 +101,8 @@ class VerifierConfig:
     public: int = 2
     changed_pairs: int = 8
     hits: int = 0
+    labelled: int = 0
+    graded: int = 0
     save_every: int = 200
     schedule: Schedule = field(default_factory=lambda: Schedule(steps=2_600, rate=1.5e-4))
 
@@ -154,6 +175,8 @@ class Batches:
         self._texts = OtherTexts(lines, mined)
         self._hits = [Example(pair, 0.0) for pairs in mined.values() for pair in pairs]
         self._public = read_public(config.data, read_excluded(config.exclude), config.seed)
+        self._labelled = read_labelled(config.data) if config.labelled else []
+        self._graded = read_graded(config.data, read_excluded(config.exclude)) if config.graded else []
         self._changed = list(read_changed(config.changed)) if config.changed else []
         self._examples = [examples_of(line, marks.get(line.id) or [None] * 4) for line in lines]
         self._by_length = sorted(
@@ -179,6 +202,14 @@ class Batches:
             examples += rng.choices(among, k=count) if among else []
         return examples
 
+    def draw_lists(self, step: int) -> list[list[Example]]:
+        """Labelled hits of some phrases, of each those that tell most, and graded pairs as the last list."""
+        config, rng = self._config, random.Random(f"{self._config.seed}/lists/{step}")  # noqa: S311
+        lists = (
+            [_telling(hits, rng) for hits in rng.choices(self._labelled, k=config.labelled)] if self._labelled else []
+        )
+        return [*lists, rng.sample(self._graded, config.graded)] if self._graded else lists
+
 
 def losses_of(logits: Float[Tensor, "pairs outputs"], examples: Sequence[Example], lines: tuple[int, int]) -> Losses:
     """Cross-entropy of verdicts and of differences, and a ranking loss over the texts of every one of the lines.
@@ -186,6 +217,18 @@ def losses_of(logits: Float[Tensor, "pairs outputs"], examples: Sequence[Example
     A line's pairs come first, its two texts that say the phrase before the others. The ranking loss is the softplus of
     what a text that does not say the phrase is above one that does, in log odds.
     """
+    odds = odds_of(logits)[: lines[0] * lines[1]].view(lines)
+    ranking = functional.softplus(odds[:, None, _RIGHT:] - odds[:, :_RIGHT, None]).mean()
+    return {**label_losses(logits, examples), "ranking": _RANKING * ranking}
+
+
+def odds_of(logits: Float[Tensor, "pairs outputs"]) -> Float[Tensor, " pairs"]:
+    """The log odds of a match."""
+    return logits[:, 0] - torch.logsumexp(logits[:, 1 : len(VERDICTS)], dim=1)
+
+
+def label_losses(logits: Float[Tensor, "pairs outputs"], examples: Sequence[Example]) -> Losses:
+    """Cross-entropy of verdicts, or of a match alone where no more is known, and of differences."""
     verdicts = functional.log_softmax(logits[:, : len(VERDICTS)], dim=-1)
     no_match = torch.logsumexp(verdicts[:, 1:], dim=1)
     known = torch.tensor([each.verdict is not None for each in examples])
@@ -193,15 +236,24 @@ def losses_of(logits: Float[Tensor, "pairs outputs"], examples: Sequence[Example
     match = torch.tensor([each.match for each in examples if each.verdict is None])
     of_known = -verdicts[known].gather(1, told[:, None]).sum()
     of_unknown = -(match * verdicts[~known, 0] + (1 - match) * no_match[~known]).sum()
-    odds = (verdicts[:, 0] - no_match)[: lines[0] * lines[1]].view(lines)
-    ranking = functional.softplus(odds[:, None, _RIGHT:] - odds[:, :_RIGHT, None]).mean()
     differing = torch.tensor([each.differs is not None for each in examples])
     named = torch.tensor([DIFFERENCES.index(each.differs) for each in examples if each.differs])
     return {
         "verdict": (of_known + of_unknown) / len(examples),
-        "ranking": _RANKING * ranking,
-        "differences": _DIFFERING * functional.cross_entropy(logits[differing, len(VERDICTS) :], named),
+        "differences": _DIFFERING * functional.cross_entropy(logits[differing, len(VERDICTS) :], named)
+        if named.numel()
+        else logits.new_zeros(()),
     }
+
+
+def order_loss(odds: Float[Tensor, " pairs"], matches: Float[Tensor, " pairs"]) -> Float[Tensor, ""]:
+    """The mean softplus of what a pair is above one that matches more, weighed by how much more.
+
+    >>> order_loss(torch.tensor([9.0, -9.0]), torch.tensor([1.0, 0.4])) < 0.001
+    tensor(True)
+    """
+    apart = (matches[:, None] - matches[None]).clamp(min=0)
+    return (functional.softplus(odds[None] - odds[:, None]) * apart).sum() / apart.sum().clamp(min=1e-6)
 
 
 def taught_losses(logits: Float[Tensor, "pairs outputs"], taught: Float[Tensor, "pairs outputs"]) -> Losses:
@@ -217,12 +269,26 @@ def taught_losses(logits: Float[Tensor, "pairs outputs"], taught: Float[Tensor, 
         for part, columns in (("verdict", verdicts), ("differences", differences))
     }
     no_match = 1 - taught[:, verdicts].softmax(dim=-1)[:, 0]
-    own, others = (each[:, 0] - torch.logsumexp(each[:, 1 : len(VERDICTS)], dim=1) for each in (logits, taught))
+    own, others = odds_of(logits), odds_of(taught)
     return {
         "taught_verdict": divergence["verdict"].mean(),
         "taught_odds": _ODDS * functional.smooth_l1_loss(own, others.clamp(-SUREST, SUREST)),
         "taught_differences": _DIFFERING * (no_match * divergence["differences"]).mean(),
     }
+
+
+def list_losses(logits: Float[Tensor, "pairs outputs"], lists: Sequence[Sequence[Example]], labelled: int) -> Losses:
+    """The losses of ``labelled`` lists of hits, of labels and of order, and the order of graded pairs behind them."""
+    parts, matches = torch.split(logits, [len(each) for each in lists]), [_matches(each) for each in lists]
+    orders = [order_loss(odds_of(part), match) for part, match in zip(parts, matches, strict=True)]
+    losses: dict[str, Tensor] = {}
+    if labelled:
+        of_hits = label_losses(torch.cat(parts[:labelled]), list(chain.from_iterable(lists[:labelled])))
+        losses |= {f"labelled_{name}": loss for name, loss in of_hits.items()}
+        losses["labelled_order"] = _ORDERED * torch.stack(orders[:labelled]).mean()
+    if orders[labelled:]:
+        losses["graded"] = _GRADED * orders[-1]
+    return losses
 
 
 def train_verifier(config: VerifierConfig, marks: Marks, mined: Mined, hooks: LoopHooks | None = None) -> Artifact:
@@ -244,15 +310,21 @@ def train_verifier(config: VerifierConfig, marks: Marks, mined: Mined, hooks: Lo
         torch.manual_seed(config.seed * 2**20 + step)  # so that a resumed run draws the same masks
         network.train()
         network.backbone.model.train()
-        examples = batches.draw(step)
-        pairs = [example.pair for example in examples]
-        logits, of_lines = network(windows_of(network.backbone, pairs)), (config.lines, 4 + config.others)
+        examples, lists = batches.draw(step), batches.draw_lists(step)
+        pairs = [example.pair for example in (*examples, *chain.from_iterable(lists))]
+        logits = network(windows_of(network.backbone, pairs))
+        logits, listed = logits[: len(examples)], logits[len(examples) :]
+        of_lists = list_losses(listed, lists, config.labelled) if lists else {}
+        of_lines = (config.lines, 4 + config.others)
         if teacher is None:
-            return losses_of(logits, examples, of_lines)
-        told = config.lines * (4 + config.others)
-        taught = taught_losses(logits, teacher.logits(pairs).to(logits.device))
+            return {**losses_of(logits, examples, of_lines), **of_lists}
+        told, weight = config.lines * (4 + config.others), _TOLD
+        taught = slice(None)
+        if config.hits and config.teacher == config.start:
+            told, weight, taught = len(examples) - config.hits, 1.0, slice(-config.hits, None)
+        followed = taught_losses(logits[taught], teacher.logits(pairs[: len(examples)][taught]).to(logits.device))
         of_labels = losses_of(logits[:told], examples[:told], of_lines)
-        return {**taught, **{name: _TOLD * loss for name, loss in of_labels.items()}}
+        return {**followed, **{name: weight * loss for name, loss in of_labels.items()}, **of_lists}
 
     def save(step: int) -> Artifact:
         tensors = {name: p.detach().to("cpu", torch.float16) for name, p in trained.items()}
@@ -274,7 +346,15 @@ def facts(config: VerifierConfig, backbone: Backbone, lines: int, step: int) -> 
         "contrast_lines": lines,
         "started_from": None if config.start is None else load_artifact(config.start).sha256,
         "teacher": None if config.teacher is None else load_artifact(config.teacher).sha256,
-        "of_a_step": [config.lines, config.others, config.public, config.changed_pairs, config.hits],
+        "of_a_step": {
+            "contrast_lines": config.lines,
+            "others": config.others * config.lines,
+            "public": config.public,
+            "changed_pairs": config.changed_pairs,
+            "hits": config.hits,
+            "labelled_phrases": config.labelled,
+            "graded": config.graded,
+        },
         "schedule": asdict(config.schedule),
         "data": {
             "research/data/contrast": "Apache-2.0",
@@ -283,8 +363,21 @@ def facts(config: VerifierConfig, backbone: Backbone, lines: int, step: int) -> 
             "snli": "CC BY-SA 4.0",
             "stsb-train": "CC BY-SA 4.0",
             **(CHANGED_LICENCES if config.changed else {}),
+            **(LABELLED_LICENCES if config.labelled else {}),
         },
     }
+
+
+def _matches(examples: Sequence[Example]) -> Float[Tensor, " pairs"]:
+    return torch.tensor([example.match for example in examples])
+
+
+def _telling(hits: Sequence[Example], rng: random.Random) -> list[Example]:
+    """Some hits of a list: those that are not unrelated first."""
+    unrelated = [each for each in hits if each.verdict == "unrelated"]
+    others = [each for each in hits if each.verdict != "unrelated"]
+    kept = rng.sample(others, min(_TELLING, len(others)))
+    return kept + rng.sample(unrelated, min(_OF_LIST - len(kept), len(unrelated)))
 
 
 def _without_mark(example: Example) -> Example:

@@ -153,6 +153,15 @@ def read_public(data: Path, excluded: Sequence[str], seed: int) -> list[Example]
     return examples
 
 
+def read_graded(data: Path, excluded: Sequence[str]) -> list[Example]:
+    """Pairs of the training split of STS-B in both directions; a match is the grade, from 0 to 1."""
+    return [
+        Example(Pair(*both), graded.score)
+        for graded in read_graded_pairs(data, excluded)
+        for both in ((graded.query, graded.paraphrase), (graded.paraphrase, graded.query))
+    ]
+
+
 def read_changed(path: Path) -> Iterator[Example]:
     """Rows of ``research.training.minimal_changes``: a phrase, a text, a label, and the kind of what was changed."""
     for row in _rows(path):

@@ -23,8 +23,8 @@ from research.evaluation.contrast import CELLS, area, half_of, report
 from research.training import verifier as recipe
 from research.training.contrast_data import ContrastLine
 from research.training.loop import LoopHooks, Schedule
-from research.training.verifier import Batches, VerifierConfig, losses_of, taught_losses, train_verifier
-from research.training.verifier_data import OtherTexts, examples_of, read_changed, read_public
+from research.training.verifier import Batches, VerifierConfig, losses_of, order_loss, taught_losses, train_verifier
+from research.training.verifier_data import Example, OtherTexts, examples_of, read_changed, read_public
 from research.training.verifier_scale import _regression
 from tests.tiny_bert import save_tiny_bert
 
@@ -169,6 +169,59 @@ def test_a_teacher_is_followed_where_nothing_is_labelled(config: VerifierConfig)
     assert artifact.config["teacher"] == load_artifact(teacher.out).sha256
     alone = train_verifier(replace(config, out=config.out / "b", checkpoints=config.checkpoints / "b"), {}, mined)
     assert any((artifact.arrays[name] != array).any() for name, array in alone.arrays.items())
+
+
+def test_the_verifier_that_a_run_starts_from_keeps_its_verdicts_on_hits(config: VerifierConfig) -> None:
+    first = replace(config, out=config.out / "first", checkpoints=config.checkpoints / "first")
+    train_verifier(first, {}, {})
+    mined = {"a1": [Pair("nobody saw the cat", "The cat stood.", CharSpan(0, 7))]}
+    going_on = replace(config, start=first.out, teacher=first.out, teacher_backbone=config.backbone, hits=3)
+    near, far = (
+        train_verifier(
+            replace(going_on, out=config.out / name, checkpoints=config.checkpoints / name, hits=hits), {}, mined
+        )
+        for name, hits in (("near", 3), ("far", 1))
+    )
+    assert near.config["started_from"] == near.config["teacher"] == load_artifact(first.out).sha256
+    assert any((near.arrays[name] != array).any() for name, array in far.arrays.items())
+
+
+@pytest.fixture
+def labelled(monkeypatch: pytest.MonkeyPatch) -> list[list[Example]]:
+    """Hits of two phrases: one that says it, one nearly, one that differs, and ten unrelated ones."""
+    pairs = [Pair("nobody saw the cat", text) for text in ("The cat stayed unseen.", "Few saw it.", "A dog saw it.")]
+    told = [Example(pairs[0], 1, "match"), Example(pairs[1], 0.4), Example(pairs[2], 0, "differs", "negation")]
+    unrelated = [Example(Pair("nobody saw the cat", f"{number} doors."), 0, "unrelated") for number in range(10)]
+    monkeypatch.setattr(recipe, "read_labelled", lambda data: [told + unrelated, unrelated])
+    return [told + unrelated, unrelated]
+
+
+def test_a_step_has_lists_of_labelled_hits_and_graded_pairs(
+    config: VerifierConfig, labelled: list[list[Example]]
+) -> None:
+    taught = replace(config, labelled=2, graded=3)
+    lists = Batches(taught, LINES, {}, {}).draw_lists(1)
+    assert [len(each) for each in lists] == [9, 9, 3]
+    for drawn in lists[:2]:
+        told = [each for each in drawn if each.verdict != "unrelated"]
+        assert told == [] or sorted(told, key=lambda each: -each.match) == labelled[0][:3]
+    assert {each.match for each in lists[-1]} <= {0.0, 1.0}
+    artifact = train_verifier(taught, {}, {})
+    assert "research/data/hits" in artifact.config["data"]
+    rows = (taught.checkpoints / "loss.csv").read_text().splitlines()
+    assert {"labelled_verdict", "labelled_order", "graded"} <= set(rows[0].split(","))
+
+
+def test_an_order_costs_what_stands_above_a_better_pair() -> None:
+    matches = torch.tensor([1.0, 0.4, 0.0])
+    right, level, wrong = (
+        order_loss(torch.tensor(odds), matches) for odds in ([5.0, 0, -5], [0.0, 0, 0], [-5.0, 0, 5])
+    )
+    assert right < level < wrong
+    assert float(level) == pytest.approx(np.log(2), abs=1e-6)
+    pairs = [(0.6, -5.0), (1.0, -10.0), (0.4, -5.0)]
+    assert float(wrong) == pytest.approx(sum(by * np.log1p(np.exp(-odds)) for by, odds in pairs) / 2, abs=1e-4)
+    assert order_loss(torch.zeros(2), torch.ones(2)) == 0
 
 
 def test_a_teacher_needs_its_own_backbone(config: VerifierConfig) -> None:
