@@ -127,7 +127,7 @@ def _show(answer: SearchAnswer, unit: "HitUnit") -> None:
         err.print(answer.notice, style="yellow", soft_wrap=True)
     if not answer.hits:
         out.print(f"No {unit} was found.")
-    _show_judged(answer, unit)
+    show_judged(answer, out, unit)
     for each in answer.counts or ():
         out.print(counts_table(each))
     if answer.likely:
@@ -144,14 +144,14 @@ def _arranged_text(arranged: Arranged | None) -> str:
     return f" {arranged.listed:,} listed of {of}{arranged.hits:,}."
 
 
-def _show_judged(answer: SearchAnswer, unit: "HitUnit") -> None:
-    """The likely hits, and under a line of their own the others."""
+def show_judged(answer: SearchAnswer, console: Console, unit: "HitUnit" = "span") -> None:
+    """Print the likely hits, and under a line of their own the others."""
     likely = [hit for hit in answer.hits if hit.verdict == "match"]
     others = [hit for hit in answer.hits if hit.verdict != "match"]
-    show_hits(likely, out, unit)
+    show_hits(likely, console, unit)
     if answer.verified and others:
-        out.print("Less likely:" if likely else "No likely match. Nearest:", style="bold")
-    show_hits(others, out, unit)
+        console.print("Less likely:" if likely else "No likely match. Nearest:", style="bold")
+    show_hits(others, console, unit)
 
 
 def _show_several(answer: CollectionsAnswer, unit: "HitUnit") -> None:

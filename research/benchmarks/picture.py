@@ -13,9 +13,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from app.cli.search import show_hits
+from app.cli.search import show_judged
 from app.composition import Services, open_store
-from app.requests import SearchRequest
+from app.requests import VERIFIED, SearchRequest
 from app.settings import Settings
 
 PHRASE = "my husband passed away recently"
@@ -30,13 +30,13 @@ def main() -> None:
     settings = Settings()
     store = open_store(settings)
     with closing(store.catalog):
-        request = SearchRequest("sample", text=PHRASE, top_k=3, context=60)
+        request = SearchRequest("sample", text=PHRASE, top_k=3, context=60, verify=VERIFIED)
         (answer,) = Services(settings, store).search.search(request)
     console = Console(
         file=io.StringIO(), record=True, width=_WIDTH, highlight=False, force_terminal=True, color_system="truecolor"
     )
     console.print(f'[bold]$[/bold] spanseek search "{PHRASE}" --collection sample --top-k 3 --context 60')
-    show_hits(answer.hits, console)
+    show_judged(answer, console)
     # A fixed id, so that the same hits make the same file.
     options.out.write_text(console.export_svg(title="spanseek", unique_id="search"), "utf-8")
 

@@ -93,13 +93,15 @@ def _show(half: "Half", rows: Mapping[str, Sequence["Outcome"]], over: Mapping[s
 def eval_judged_corpora(
     data: Annotated[Path, typer.Option(help="Folder of the known sets.")],
     out_folder: Annotated[Path, typer.Option("--out", help="Folder to write into.")],
+    labelled: Annotated[bool, typer.Option("--labelled", help="Those of the labelled hits instead.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Write the corpora of the judged set, NDJSON as `spanseek index` takes it, from data sets."""
     from research.evaluation.converters.conversion import write_documents
     from research.evaluation.judged_corpora import CORPORA
+    from research.training import labelled_hits
 
-    made = {name: make(data) for name, make in CORPORA.items()}
+    made = {name: make(data) for name, make in (labelled_hits.CORPORA if labelled else CORPORA).items()}
     out_folder.mkdir(parents=True, exist_ok=True)
     for name, documents in made.items():
         write_documents(out_folder / f"{name}.ndjson", documents)

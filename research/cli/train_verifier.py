@@ -40,9 +40,7 @@ def train_verifier(
     teacher_backbone: Annotated[str, typer.Option(help="The backbone of the teacher: a folder or a package.")] = "",
     lines: Annotated[int, typer.Option(min=1, help="So many contrast lines in a step.")] = 5,
     hits: Annotated[int, typer.Option(min=0, help="So many hits of searches in a step, which the teacher judges.")] = 0,
-    labelled: Annotated[
-        int, typer.Option(min=0, help="So many phrases in a step, with hits that people labelled.")
-    ] = 0,
+    labelled: Annotated[int, typer.Option(min=0, help="So many phrases in a step, with their labelled hits.")] = 0,
     graded: Annotated[int, typer.Option(min=0, help="So many pairs of STS-B in a step, put into order by grade.")] = 0,
     sentences: Annotated[
         int, typer.Option(min=0, help="So many real sentences of each source are searched beside the written lines.")

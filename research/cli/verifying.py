@@ -1,4 +1,4 @@
-"""``spanseek train verifier-scale`` and ``spanseek eval contrast``."""
+"""``spanseek train verifier-scale``, ``spanseek eval contrast`` and ``spanseek eval labelled-hits``."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -74,6 +74,24 @@ def eval_contrast(
             f"{marked[half].as_planted} are marked as planted.",
             soft_wrap=True,
         )
+
+
+def eval_labelled_hits(
+    data: Annotated[Path, typer.Option(help="Folder of the known sets.")],
+    weights: Annotated[Path | None, typer.Option(help="Folder of the verifier, else the shipped one.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """What the second look says of labelled hits of searches, of the phrases that trained nothing."""
+    from research.evaluation.second_look import labelled_figures
+    from research.training.labelled_hits import read_labelled
+
+    with open_services(settings_with(verifier_weights=weights)) as services:
+        figures = labelled_figures(verifier_of(services.encoders), read_labelled(data, held_out=True))
+    if as_json:
+        print_json(asdict(figures))
+    else:
+        likely = ", ".join(f"{label} {share:.2f}" for label, share in figures.likely.items())
+        out.print(f"{figures.phrases} phrases, {figures.hits} hits: AUC {figures.auc:.3f}; called likely: {likely}")
 
 
 def _line(figures: dict[str, object]) -> str:

@@ -21,7 +21,7 @@ from research.training.restorable_data import SOURCES
 # Ids of MultiDoGO's conversations; two rows of its files are broken and have others.
 _ID_LENGTH: Final = 36
 # Hybrid's constants were chosen on the first contracts of CUAD, by name.
-_CHOSE: Final = 40
+CHOSE: Final = 40
 _LONGEST: Final = 40_000
 
 
@@ -47,7 +47,7 @@ def calls(data: Path, draw: int = 0) -> list[Document]:
 def contracts(data: Path) -> list[Document]:
     """40 contracts of CUAD of at most 40,000 characters, a part for each line; none of those that chose constants of
     mode hybrid."""
-    documents = (contract.document for contract in cuad.contracts(data / "cuad")[_CHOSE:])
+    documents = (contract.document for contract in cuad.contracts(data / "cuad")[CHOSE:])
     return sampled((document for document in documents if len(document.text) <= _LONGEST), 40)
 
 

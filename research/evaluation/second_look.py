@@ -10,14 +10,15 @@ from app.requests import VERIFIED, SearchRequest
 from app.search.service import SearchService
 from app.search.types import Hit
 from app.texts.spans import SpanService
-from models.verifier.types import Pair
+from models.verifier.types import LIKELY, Pair
 from models.verifier.verifier import Verifier
-from research.evaluation.contrast import ContrastReport, Half, half_of, report
+from research.evaluation.contrast import ContrastReport, Half, area, half_of, report
 from research.evaluation.corpus import Corpus, DocumentSpan
 from research.evaluation.queries import Query
 from research.evaluation.significance import Comparison, Correlations, compare, correlations
 from research.evaluation.span_retrieval import span_of
 from research.evaluation.sts_b_context import Row
+from research.training.verifier_data import Example
 from research.training.verifier_scale import Pairs, text_pairs
 
 _BEST = 20
@@ -69,6 +70,28 @@ def evaluate(verifier: Verifier, pairs: Pairs) -> Mapping[Half, SecondLookFigure
             sum(any(each.is_likely for each in verifier.judge(found)) for found in unmatched),
         )
     return figures
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledFigures:
+    """Of labelled hits: how well matches are told from hits that differ or are unrelated, and shares called likely."""
+
+    phrases: int
+    hits: int
+    auc: float
+    likely: Mapping[str, float]
+
+
+def labelled_figures(verifier: Verifier, lists: Sequence[Sequence[Example]]) -> LabelledFigures:
+    """The figures of the lists of hits of ``research.training.labelled_hits``. Hits that match partly have no AUC."""
+    examples = [example for hits in lists for example in hits]
+    probabilities = np.array(_probabilities(verifier, [example.pair for example in examples]))
+    labels = np.array([example.verdict or "partly" for example in examples])
+    wrong = np.isin(labels, ("differs", "unrelated"))
+    likely = {label: float((probabilities[labels == label] >= LIKELY).mean()) for label in np.unique(labels).tolist()}
+    return LabelledFigures(
+        len(lists), len(examples), area(probabilities[labels == "match"], probabilities[wrong]), likely
+    )
 
 
 def _probabilities(verifier: Verifier, pairs: Sequence[Pair]) -> list[float]:

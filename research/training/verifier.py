@@ -3,7 +3,7 @@
 A step has whole contrast lines, so that a ranking loss compares their four texts (a text that says the phrase in other
 words with one that does not in the same words, and so on), beside texts of other lines and pairs of public sets. The
 verdicts of a larger network that was trained in the same way are learnt as well, also of hits of searches that nobody
-has labelled (Hinton et al. 2015, "Distilling the Knowledge in a Neural Network"). Hits that people have labelled are
+has labelled (Hinton et al. 2015, "Distilling the Knowledge in a Neural Network"). Labelled hits are
 learnt list by list, in the order of their labels (RankNet, Burges et al. 2005), and graded pairs in that of grades.
 
     spanseek train verifier --data FOLDER --out FOLDER --checkpoints FOLDER
@@ -80,8 +80,8 @@ class VerifierConfig:
     A step has ``lines`` contrast lines, four pairs each and ``others`` of other lines' texts, and so many pairs
     of ``public`` sets and ``changed_pairs``. ``start`` is the folder of a verifier that training goes on from.
     ``teacher`` is that of one over another backbone, whose verdicts are learnt, also of ``hits`` of searches. If it is
-    ``start`` itself, its verdicts are kept on hits alone. ``labelled`` phrases of a step come with hits that people
-    have labelled, and ``graded`` pairs of STS-B are put into order.
+    ``start`` itself, its verdicts are kept on hits alone. ``labelled`` phrases of a step come with
+    their labelled hits, and ``graded`` pairs of STS-B are put into order.
     """
 
     out: Path
@@ -106,6 +106,11 @@ class VerifierConfig:
     save_every: int = 200
     schedule: Schedule = field(default_factory=lambda: Schedule(steps=2_600, rate=1.5e-4))
 
+    @property
+    def keeps(self) -> bool:
+        """True if the teacher is the verifier that training starts from: it is followed on hits alone."""
+        return self.hits > 0 and self.teacher is not None and self.teacher == self.start
+
 
 class PairClassifier(torch.nn.Module):
     """The network that ``models.verifier.network`` runs without torch, over any backbone that transformers builds."""
@@ -129,11 +134,14 @@ class PairClassifier(torch.nn.Module):
         return layers | {MARK: self.mark} | head
 
     def forward(self, windows: Sequence[Window]) -> Float[Tensor, "pairs outputs"]:
-        """The logits of every pair, from parts that are alike in length, so that few tokens are padding."""
+        """The logits of every pair, from parts that are alike in length, so that few tokens are padding.
+
+        They are on the CPU, as what losses compare them with.
+        """
         order = sorted(range(len(windows)), key=lambda number: len(windows[number]))
         parts = [order[begin : begin + _AT_ONCE] for begin in range(0, len(order), _AT_ONCE)]
         logits = torch.cat([self._logits([windows[number] for number in part]) for part in parts])
-        return logits[np.argsort(order)]
+        return logits.cpu()[np.argsort(order)]
 
     def _logits(self, windows: Sequence[Window]) -> Float[Tensor, "pairs outputs"]:
         tokenizer, device = self.backbone.tokenizer, self.backbone.device
@@ -163,7 +171,7 @@ class PairClassifier(torch.nn.Module):
         """The logits of many pairs, without dropout."""
         self.backbone.model.eval()
         self.dropout.eval()
-        logits: Tensor = self(windows_of(self.backbone, pairs)).cpu()
+        logits: Tensor = self(windows_of(self.backbone, pairs))
         return logits
 
 
@@ -318,12 +326,13 @@ def train_verifier(config: VerifierConfig, marks: Marks, mined: Mined, hooks: Lo
         of_lines = (config.lines, 4 + config.others)
         if teacher is None:
             return {**losses_of(logits, examples, of_lines), **of_lists}
-        told, weight = config.lines * (4 + config.others), _TOLD
-        taught = slice(None)
-        if config.hits and config.teacher == config.start:
-            told, weight, taught = len(examples) - config.hits, 1.0, slice(-config.hits, None)
-        followed = taught_losses(logits[taught], teacher.logits(pairs[: len(examples)][taught]).to(logits.device))
+        told, taught = config.lines * (4 + config.others), slice(len(examples))
+        if config.keeps:
+            told = len(examples) - config.hits
+            taught = slice(told, len(examples))
+        followed = taught_losses(logits[taught], teacher.logits(pairs[taught]))
         of_labels = losses_of(logits[:told], examples[:told], of_lines)
+        weight = 1.0 if config.keeps else _TOLD
         return {**followed, **{name: weight * loss for name, loss in of_labels.items()}, **of_lists}
 
     def save(step: int) -> Artifact:

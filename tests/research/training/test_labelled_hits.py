@@ -57,6 +57,9 @@ def test_texts_come_from_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     rows = [{"phrase": phrase, "hits": hits} for phrase in ("nobody came", held_out)]
     (tmp_path / "chats.ndjson").write_text("\n".join(map(json.dumps, rows)))
     pair = Pair("nobody came", "Nobody came.", None, 0.7)
+    assert [[each.pair.phrase for each in hits] for hits in read_labelled(tmp_path, tmp_path, held_out=True)] == [
+        [held_out] * 3
+    ]
     assert read_labelled(tmp_path, tmp_path) == [
         [
             Example(Pair("nobody came", "Nobody came.", CharSpan(0, 6), 0.7), 1.0, "match"),

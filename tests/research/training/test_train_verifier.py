@@ -23,7 +23,15 @@ from research.evaluation.contrast import CELLS, area, half_of, report
 from research.training import verifier as recipe
 from research.training.contrast_data import ContrastLine
 from research.training.loop import LoopHooks, Schedule
-from research.training.verifier import Batches, VerifierConfig, losses_of, order_loss, taught_losses, train_verifier
+from research.training.verifier import (
+    Batches,
+    VerifierConfig,
+    losses_of,
+    odds_of,
+    order_loss,
+    taught_losses,
+    train_verifier,
+)
 from research.training.verifier_data import Example, OtherTexts, examples_of, read_changed, read_public
 from research.training.verifier_scale import _regression
 from tests.tiny_bert import save_tiny_bert
@@ -176,14 +184,18 @@ def test_the_verifier_that_a_run_starts_from_keeps_its_verdicts_on_hits(config: 
     train_verifier(first, {}, {})
     mined = {"a1": [Pair("nobody saw the cat", "The cat stood.", CharSpan(0, 7))]}
     going_on = replace(config, start=first.out, teacher=first.out, teacher_backbone=config.backbone, hits=3)
+    alone = replace(going_on, teacher=None)  # the same hits are wrong ones, and lose probability
     near, far = (
-        train_verifier(
-            replace(going_on, out=config.out / name, checkpoints=config.checkpoints / name, hits=hits), {}, mined
-        )
-        for name, hits in (("near", 3), ("far", 1))
+        train_verifier(replace(each, out=config.out / name, checkpoints=config.checkpoints / name), {}, mined)
+        for name, each in (("near", going_on), ("far", alone))
     )
     assert near.config["started_from"] == near.config["teacher"] == load_artifact(first.out).sha256
-    assert any((near.arrays[name] != array).any() for name, array in far.arrays.items())
+    assert far.config["teacher"] is None
+    began, kept, lost = (
+        odds_of(recipe._teacher(going_on, config.out / name).logits(mined["a1"])) for name in ("first", "near", "far")
+    )
+    assert lost < began
+    assert abs(kept - began) < abs(lost - began)
 
 
 @pytest.fixture
