@@ -337,7 +337,7 @@ class PreviewOptions(SpanOptions, ModeOptions):
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
         extra="forbid",
-        json_schema_extra={"examples": [{"phrases": ["cancel my subscription"], "threshold": 0.8, "floor": 0.7}]},
+        json_schema_extra={"examples": [{"phrases": ["cancel my subscription"], "threshold": 0.5, "floor": 0.4}]},
     )
 
     phrases: Annotated[tuple[QueryText, ...], Field(max_length=MAX_PREVIEWED, description="Origin phrases.")] = ()
@@ -507,7 +507,7 @@ class SearchRequest(PageRequest, Arrangement, Counting, Continued):
                     "text": "cancel my subscription",
                     "top_k": 5,
                     "group_by": "document",
-                    "threshold": 0.8,
+                    "threshold": 0.5,
                     "filter": {"document": {"kind": "conversation"}, "part": {"speaker": "customer"}},
                     "offset_unit": "utf16",
                     "context": 80,
@@ -555,7 +555,7 @@ class ExportRequest(QueryRequest, Arrangement, Continued):
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
         extra="forbid",
         json_schema_extra={
-            "examples": [{"collection": "sample", "text": "cancel my subscription", "threshold": 0.8, "limit": 1000}]
+            "examples": [{"collection": "sample", "text": "cancel my subscription", "threshold": 0.5, "limit": 1000}]
         },
     )
 
@@ -627,7 +627,7 @@ class MiningRequest(MiningOptions):
                 {
                     "collection": "sample",
                     "phrases": [{"text": "cancel my subscription"}, {"text": "where is my parcel", "name": "parcel"}],
-                    "threshold": 0.8,
+                    "threshold": 0.5,
                     "count_by": ["kind"],
                     "format": "csv",
                 }

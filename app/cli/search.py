@@ -127,7 +127,7 @@ def _show(answer: SearchAnswer, unit: "HitUnit") -> None:
         err.print(answer.notice, style="yellow", soft_wrap=True)
     if not answer.hits:
         out.print(f"No {unit} was found.")
-    show_judged(answer, out, unit)
+    show_judged(answer.hits, bool(answer.verified), out, unit)
     for each in answer.counts or ():
         out.print(counts_table(each))
     if answer.likely:
@@ -144,14 +144,19 @@ def _arranged_text(arranged: Arranged | None) -> str:
     return f" {arranged.listed:,} listed of {of}{arranged.hits:,}."
 
 
-def show_judged(answer: SearchAnswer, console: Console, unit: "HitUnit" = "span") -> None:
-    """Print the likely hits, and under a line of their own the others."""
-    likely = [hit for hit in answer.hits if hit.verdict == "match"]
-    others = [hit for hit in answer.hits if hit.verdict != "match"]
+def show_judged(hits: Iterable[Hit], verified: bool, console: Console, unit: "HitUnit" = "span") -> None:
+    """Print the likely hits, and under lines of their own those less likely, and those that nobody has read."""
+    hits = list(hits)
+    likely = [hit for hit in hits if hit.verdict == "match"]
+    others = [hit for hit in hits if hit.verdict not in (None, "match")]
+    unread = [hit for hit in hits if hit.verdict is None]
     show_hits(likely, console, unit)
-    if answer.verified and others:
+    if others:
         console.print("Less likely:" if likely else "No likely match. Nearest:", style="bold")
     show_hits(others, console, unit)
+    if verified and unread:
+        console.print("Not read by the second look:", style="bold")
+    show_hits(unread, console, unit)
 
 
 def _show_several(answer: CollectionsAnswer, unit: "HitUnit") -> None:
@@ -159,7 +164,7 @@ def _show_several(answer: CollectionsAnswer, unit: "HitUnit") -> None:
         _show_notes(searched.degraded, searched.filtered, f"{searched.name}: ")
     if not answer.hits:
         out.print(f"No {unit} was found.")
-    show_hits(answer.hits, out, unit)
+    show_judged(answer.hits, any(searched.verified for searched in answer.collections), out, unit)
     for searched in answer.collections:
         hits = [hit for hit in answer.hits if hit.collection == searched.name]
         text = f"{_hits_text(hits, searched.total)}{_threshold_text(searched.threshold)}"

@@ -22,12 +22,14 @@ from app.search.export import Export, exported
 from app.search.literal import Found
 from app.search.service import AGAIN, Counted, Encoded, Prepared, SearchService
 from app.search.several import located, merged, requests_of
-from app.search.verifying import Ordered
+from app.search.verifying import Ordered, kept_verdicts
 from indexer.errors import SegmentsUnreachable
 from models.errors import SpanseekError
 
 # Searches that wait for the second look; it is left out for others, which are answered at once.
 VERIFY_QUEUE: Final = 32
+# The second look may take so much of the time that a search has left, and is left out where it takes longer.
+VERIFY_SHARE: Final = 0.5
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -64,7 +66,7 @@ class SearchLanes:
     async def search(self, request: SearchRequest, deadline_s: float) -> SearchAnswer:
         """Answer one request. Raises ``DeadlineExceeded``; work that has not started is dropped."""
         async with _in_time(deadline_s):
-            return await self._answer(request)
+            return await self._answer(request, asyncio.get_running_loop().time() + deadline_s)
 
     async def search_each(
         self, requests: Sequence[SearchRequest], deadline_s: float
@@ -108,16 +110,16 @@ class SearchLanes:
         except SpanseekError as error:
             return error
 
-    async def _answer(self, request: SearchRequest) -> SearchAnswer:
+    async def _answer(self, request: SearchRequest, until: float) -> SearchAnswer:
         """The answer; again, without the segments, where a cluster lost some meanwhile."""
         for _ in range(AGAIN):
             with suppress(SegmentsUnreachable):
-                return await self._answer_once(request)
-        return await self._answer_once(request)
+                return await self._answer_once(request, until)
+        return await self._answer_once(request, until)
 
-    async def _answer_once(self, request: SearchRequest) -> SearchAnswer:
+    async def _answer_once(self, request: SearchRequest, until: float) -> SearchAnswer:
         encoded, found = await self._results(request)
-        results = await self._verified(encoded, found)
+        results = await self._verified(encoded, found, until)
         counted = Counted()
         if request.total or request.estimate:
             counted = await asyncio.wrap_future(self._count.submit(lambda: self._service.counted(encoded)))
@@ -137,15 +139,20 @@ class SearchLanes:
         (found,) = await asyncio.wrap_future(self._count.submit(lambda: self._service.scan([encoded])))
         return found
 
-    async def _verified(self, encoded: Encoded, found: Found) -> Ordered:
-        """The results in the order of the second look; as they were found if its lane has no room."""
-        if not encoded.prepared.verified:
+    async def _verified(self, encoded: Encoded, found: Found, until: float) -> Ordered:
+        """The results in the order of the second look; as they were found if its lane has no room or no time."""
+        prepared = encoded.prepared
+        if not prepared.verified:
             return Ordered(found)
+        # Without verdicts nothing would be kept, or the page before was in their order.
+        needed = None not in kept_verdicts(prepared.request, prepared.threshold) or prepared.start.judged
+        left = (until - asyncio.get_running_loop().time()) * VERIFY_SHARE
+        limit = asyncio.timeout(None if needed else left)
         try:
-            return await asyncio.wrap_future(self._verify.submit(_Queued((encoded, found))))
-        except QueueFull:
-            prepared = encoded.prepared
-            if prepared.request.likely or prepared.start.judged:  # the page before it was in the order of verdicts
+            async with limit:
+                return await asyncio.wrap_future(self._verify.submit(_Queued((encoded, found))))
+        except (QueueFull, TimeoutError) as error:
+            if needed or not (isinstance(error, QueueFull) or limit.expired()):
                 raise
             return Ordered(found, None)
 

@@ -145,11 +145,15 @@ class SearchAnswer:
                             "rank": 1,
                             "metadata": {"kind": "conversation"},
                             "part_metadata": {"speaker": "customer"},
+                            "probability": 0.91,
+                            "verdict": "match",
+                            "clause": {"start": 35, "end": 63, "text": "Please stop my monthly plan."},
                         }
                     ],
                     "generation": 3,
-                    "threshold": {"value": 0.8, "on": "score", "source": "request", "calibration": "7f3a..."},
-                    "took_ms": 11.4,
+                    "threshold": {"value": 0.5, "on": "score", "source": "request", "calibration": "7f3a..."},
+                    "took_ms": 38.4,
+                    "verified": {"hits": 20, "likely": 1, "complete": True},
                 }
             ]
         }

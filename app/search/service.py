@@ -301,7 +301,7 @@ def next_cursor(prepared: Prepared, results: Ordered) -> str | None:
 
 
 def cursor_at_place(prepared: Prepared, place: int, *, judged: bool) -> str | None:
-    """The cursor of a place in a list, which took the second look or had no room for it.
+    """The cursor of a place in a list, which took the second look or went without it.
 
     None where none leads: so far, and for texts that came with the request, which have no pages.
     """

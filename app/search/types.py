@@ -69,7 +69,7 @@ class Hit:
     context: Annotated[Context | None, optional("Absent unless requested.")] = None
     polarity: Annotated[
         Literal["negated"] | None,
-        optional("`negated`: the hit is within the scope of a negation, and the query has none. English only."),
+        optional("`negated`: the hit is denied, the query is not, and its verdict is no match. English only."),
     ] = None
     explanation: Annotated[
         Explanation | None,

@@ -45,7 +45,7 @@ class Verdict:
 class Ordered:
     """The results of a search as they are shown, and the verdicts on those from place ``first`` on that were read.
 
-    ``verdicts`` are None if there was no room for the second look.
+    ``verdicts`` are None if there was no room or no time for the second look.
     """
 
     found: Found
@@ -199,7 +199,10 @@ def order_of(hit: Hit) -> tuple[bool, float, float]:
 
 
 def told(hit: AnyHit, verdict: Verdict | None, unit: OffsetUnit) -> AnyHit:
-    """A hit with what the second look says of it, and the clause that it read."""
+    """A hit with what the second look says of it, and the clause that it read.
+
+    A match is not called negated: rules of negations see less of what a clause says than a verdict.
+    """
     if verdict is None:
         return hit
     judgement, place, span = verdict.judgement, verdict.clause.place, verdict.clause.span
@@ -208,6 +211,7 @@ def told(hit: AnyHit, verdict: Verdict | None, unit: OffsetUnit) -> AnyHit:
         probability=judgement.probability,
         verdict=judgement.verdict,
         differs=judgement.differs or None,
+        polarity=None if judgement.verdict == "match" else hit.polarity,
         clause=TextSpan(place.offset(span.start, unit), place.offset(span.end, unit), verdict.clause.pair.text),
     )
 

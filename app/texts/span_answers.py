@@ -59,6 +59,9 @@ class SpansAnswer:
                                     "mode": "best_span",
                                     "rank": 1,
                                     "metadata": {},
+                                    "probability": 0.91,
+                                    "verdict": "match",
+                                    "clause": {"start": 1, "end": 29, "text": "Please stop my monthly plan."},
                                     "phrase": 0,
                                 }
                             ],

@@ -521,7 +521,7 @@ class Hit(Answer):
     context: Context | None = None
     """Absent unless requested."""
     polarity: str | None = None
-    """`negated`: the hit is within the scope of a negation, and the query has none. English only."""
+    """`negated`: the hit is denied, the query is not, and its verdict is no match. English only."""
     explanation: dict[str, Any] | None = None
     """Absent unless requested; what the score is made of, which depends on the mode."""
     match: str | None = None
@@ -1273,7 +1273,7 @@ class TextHit(Answer):
     context: Context | None = None
     """Absent unless requested."""
     polarity: str | None = None
-    """`negated`: the hit is within the scope of a negation, and the query has none. English only."""
+    """`negated`: the hit is denied, the query is not, and its verdict is no match. English only."""
     explanation: dict[str, Any] | None = None
     """Absent unless requested; what the score is made of, which depends on the mode."""
     match: str | None = None

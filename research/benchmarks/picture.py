@@ -36,7 +36,7 @@ def main() -> None:
         file=io.StringIO(), record=True, width=_WIDTH, highlight=False, force_terminal=True, color_system="truecolor"
     )
     console.print(f'[bold]$[/bold] spanseek search "{PHRASE}" --collection sample --top-k 3 --context 60')
-    show_judged(answer, console)
+    show_judged(answer.hits, bool(answer.verified), console)
     # A fixed id, so that the same hits make the same file.
     options.out.write_text(console.export_svg(title="spanseek", unique_id="search"), "utf-8")
 

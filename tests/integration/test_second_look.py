@@ -15,6 +15,7 @@ from app.http import search_lanes
 from app.http.search_lanes import SearchLanes
 from app.requests import SearchRequest
 from app.search.answers import ExportEnd, LikelyMatches, SearchAnswer, Verified
+from app.search.errors import DeadlineExceeded
 from app.search.export import export
 from app.search.mode import load_modes
 from app.search.service import SearchService
@@ -267,6 +268,18 @@ def test_a_judged_hit_shows_its_clause_and_what_of_it_is_marked(service: SearchS
         assert hit.clause.start <= hit.start < hit.end <= hit.clause.end
 
 
+def test_what_a_verdict_calls_a_match_is_not_called_negated(
+    service: SearchService, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def polarity() -> str | None:
+        (denied,) = [hit for hit in answer(service, verify=20).hits if hit.document_id == "d0"]
+        return denied.polarity
+
+    assert polarity() == "negated"
+    monkeypatch.setattr(reader, "_of", lambda pair: Judgement(0.9, "match"))
+    assert polarity() is None
+
+
 def test_what_is_likely_is_not_said_without_a_verifier(tmp_path: Path) -> None:
     with Workspace(tmp_path) as made:
         made.index([Document("d", (Part("cancel my plan"),))])
@@ -313,6 +326,26 @@ def test_without_room_in_its_lane_the_first_look_answers(
     for each in answers:
         if each.verified is False:
             assert [hit.document_id for hit in each.hits][:1] == first[:1]
+
+
+def test_without_time_in_its_lane_the_first_look_answers(
+    service: SearchService, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_lanes, "VERIFY_SHARE", 0.001)
+    lanes = SearchLanes(service)
+    request = SearchRequest("c", text="cancel my plan", verify=4, group_by="document")
+    reader.go.clear()
+    try:
+        answered = asyncio.run(lanes.search(request, 30))
+        assert answered.verified is False
+        assert [hit.document_id for hit in answered.hits] == [hit.document_id for hit in answer(service, verify=0).hits]
+        with pytest.raises(DeadlineExceeded, match=r"No answer within 0\.2 s"):
+            asyncio.run(lanes.search(replace(request, likely=True), 0.2))
+        with pytest.raises(DeadlineExceeded):  # only verdicts say what reaches it
+            asyncio.run(lanes.search(replace(request, mode="lexical", threshold="auto"), 0.2))
+    finally:
+        reader.go.set()
+        lanes.close()
 
 
 def test_the_literal_cosine_is_not_judged(service: SearchService, reader: Reader) -> None:

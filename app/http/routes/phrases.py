@@ -52,7 +52,7 @@ class NewPhraseBody(Body):
     """A phrase to save."""
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"name": "cancel", "text": "cancel my subscription", "threshold": 0.8}]}
+        json_schema_extra={"examples": [{"name": "cancel", "text": "cancel my subscription", "threshold": 0.5}]}
     )
 
     text: QueryText = Field(description="The origin phrase; it must fit into one window of the encoder.")
@@ -120,7 +120,7 @@ _SENT: dict[str, Any] = {
         "content": {
             "application/x-ndjson": {
                 "schema": {"type": "string", "description": "A phrase a line."},
-                "example": '{"name": "cancel", "text": "cancel my subscription", "threshold": 0.8}\n',
+                "example": '{"name": "cancel", "text": "cancel my subscription", "threshold": 0.5}\n',
             },
             "application/json": {
                 "schema": {"description": "A phrase, or a list of phrases."},
