@@ -18,7 +18,7 @@ _NAMED: Final = 0.3
 # Below this probability a text in which rules and network see no difference is unrelated.
 _NEAR_MISS: Final = 0.2
 # The network reads pairs that are more similar (raw) than this.
-READ: Final = 0.6
+READ: Final = 0.5
 # A higher similarity says no more: of near texts the network sees what differs.
 _ALIKE: Final = 0.9
 # Up to there the network counts the more, by so much for 1.
@@ -56,8 +56,8 @@ class Scale:
     def least(self) -> float:
         """The similarity (raw) below which no pair is a likely match, however sure the network is.
 
-        >>> Scale(-19.6, Evidence(25.3, 0.8, -7.0, 1.5), 0.78).least
-        0.6548
+        >>> Scale(-14.7, Evidence(19.3, 0.42, -5.6, 0.9), 0.78).least
+        0.5788
         """
         slope = self.weights.network * _RISE * SUREST
         needed = -self.intercept - max(0.0, self.weights.met) + slope * READ
@@ -78,10 +78,10 @@ UNSCALED: Final = Scale(-8.0, Evidence(10.0, 0.0, 0.0, 0.0), 0.8)
 
 
 def nearness(pair: Pair) -> float:
-    """The weight of the network for a pair: 0 up to a similarity of 0.6, and 1.5 from 0.9 on.
+    """The weight of the network for a pair: 0 up to a similarity of 0.5, and 2 from 0.9 on.
 
-    >>> nearness(Pair("a", "b", similarity=0.8)), nearness(Pair("a", "b", similarity=0.6))
-    (1.0, 0.0)
+    >>> nearness(Pair("a", "b", similarity=0.8)), nearness(Pair("a", "b", similarity=0.5))
+    (1.5, 0.0)
     """
     return round(max(0.0, min(pair.similarity, _ALIKE) - READ) * _RISE, 4)
 
@@ -90,7 +90,7 @@ def evidence_of(pair: Pair, log_odds: float) -> Evidence:
     """The evidence of a pair.
 
     >>> evidence_of(Pair("it takes two days", "It takes three days.", similarity=0.9), log_odds=-2.0)
-    Evidence(similarity=0.9, network=-3.0, contradicted=1.0, met=0.0)
+    Evidence(similarity=0.9, network=-4.0, contradicted=1.0, met=0.0)
     """
     agreement = compare(pair.phrase, pair.text)
     contradicted = bool(agreement.contradicted) or _has_opposite(pair)

@@ -16,7 +16,7 @@ from models.verifier.network import PairNetwork, check_head
 from models.verifier.types import Judgement, Pair
 from models.verifier.verdicts import UNSCALED, Evidence, Scale, judgement, nearness
 
-RECIPE: Final = "verifier.v2"
+RECIPE: Final = "verifier.v3"
 _KEPT: Final = 20_000
 
 

@@ -41,6 +41,7 @@ def eval_span_retrieval(
     nugget_ratio: Annotated[
         float | None, typer.Option(help="Keep nuggets, which mode maxsim needs: this share of all tokens.")
     ] = None,
+    verify: Annotated[int, typer.Option(min=0, max=100, help="So many hits are read by the second look.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
     """How often the gold spans of queries, and their documents, are found in a corpus, beside BM25."""
@@ -58,7 +59,7 @@ def eval_span_retrieval(
     with _scratch_encoders(settings) as encoders:
         for each in (name, *(baseline or ())):
             with err.status(f"{each}: {len(corpus.documents)} documents, {len(span_queries)} queries"):
-                setup = Setup(each, bounds, mode, ranking, boundaries, nugget_ratio)
+                setup = Setup(each, bounds, mode, ranking, boundaries, nugget_ratio, verify=verify)
                 answers = search_answers(corpus, span_queries, encoders, setup)
                 results[each] = measure(corpus, span_queries, answers)
         for each in sentences or ():

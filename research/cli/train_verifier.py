@@ -41,6 +41,9 @@ def train_verifier(
     lines: Annotated[int, typer.Option(min=1, help="So many contrast lines in a step.")] = 5,
     hits: Annotated[int, typer.Option(min=0, help="So many hits of searches in a step, which the teacher judges.")] = 0,
     labelled: Annotated[int, typer.Option(min=0, help="So many phrases in a step, with their labelled hits.")] = 0,
+    turned: Annotated[
+        int, typer.Option(min=0, help="So many contrast lines in a step, of which a text is the phrase of the others.")
+    ] = 0,
     graded: Annotated[int, typer.Option(min=0, help="So many pairs of STS-B in a step, put into order by grade.")] = 0,
     sentences: Annotated[
         int, typer.Option(min=0, help="So many real sentences of each source are searched beside the written lines.")
@@ -48,6 +51,9 @@ def train_verifier(
     frozen_layers: Annotated[int, typer.Option(min=0, help="How many of the lowest layers do not learn.")] = 2,
     steps: StepsOption = 2_600,
     rate: Annotated[float, typer.Option(min=0, help="Highest learning rate.")] = 1.5e-4,
+    average: Annotated[
+        float, typer.Option(min=0, max=1, help="Save averaged weights, of which this share is kept in a step.")
+    ] = 0.0,
     seed: SeedOption = 1,
     save_every: SaveEveryOption = 200,
     backbone: BackboneOption = None,
@@ -76,13 +82,14 @@ def train_verifier(
         lines=lines,
         hits=hits,
         labelled=labelled,
+        turned=turned,
         graded=graded,
         backbone=settings.backbone,
         device=settings.device,
         seed=seed,
         frozen_layers=frozen_layers,
         save_every=save_every,
-        schedule=Schedule(steps=steps, rate=rate),
+        schedule=Schedule(steps=steps, rate=rate, average=average),
     )
     marks = contrast_marks(settings, checkpoints / "marks.ndjson")
     mined = mined_hits(settings, checkpoints, data, sentences)

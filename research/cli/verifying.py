@@ -1,6 +1,6 @@
 """``spanseek train verifier-scale``, ``spanseek eval contrast`` and ``spanseek eval labelled-hits``."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -30,15 +30,19 @@ def train_verifier_scale(
     unmatched: UnmatchedOption = None,
     collection: CollectionOption = None,
     samples: SamplesOption = Path("samples"),
+    data: Annotated[Path | None, typer.Option(help="Folder of the known sets, for labelled hits.")] = None,
     weights: Annotated[Path | None, typer.Option(help="Folder of the verifier, else the shipped one.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Fit what the second look's evidence is worth, on one half of both files, and write it beside the weights."""
+    """Fit what the second look's evidence is worth, on one half of all sets, and write it beside the weights."""
     from models.artifacts import SHIPPED
+    from research.training.labelled_hits import read_labelled
     from research.training.verifier_scale import fit_scale, write_scale
 
     with open_services(settings_with(verifier_weights=weights)) as services:
-        scale = fit_scale(verifier_of(services.encoders), _pairs(services, contrast, samples, unmatched, collection))
+        pairs = _pairs(services, contrast, samples, unmatched, collection)
+        labelled = read_labelled(data, held_out=True) if data else []
+        scale = fit_scale(verifier_of(services.encoders), replace(pairs, labelled=labelled))
     write_scale(weights or SHIPPED / "verifier", scale)
     if as_json:
         print_json({"intercept": scale.intercept, **scale.weights._asdict(), "even": scale.even})
@@ -81,12 +85,13 @@ def eval_labelled_hits(
     weights: Annotated[Path | None, typer.Option(help="Folder of the verifier, else the shipped one.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """What the second look says of labelled hits of searches, of the phrases that trained nothing."""
+    """What the second look says of labelled hits of searches, of phrases that neither trained nor chose."""
     from research.evaluation.second_look import labelled_figures
-    from research.training.labelled_hits import read_labelled
+    from research.training.labelled_hits import half_of_held_out, read_labelled
 
+    lists = [hits for hits in read_labelled(data, held_out=True) if half_of_held_out(hits[0].pair.phrase) == "reported"]
     with open_services(settings_with(verifier_weights=weights)) as services:
-        figures = labelled_figures(verifier_of(services.encoders), read_labelled(data, held_out=True))
+        figures = labelled_figures(verifier_of(services.encoders), lists)
     if as_json:
         print_json(asdict(figures))
     else:

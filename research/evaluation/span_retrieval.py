@@ -19,6 +19,7 @@ from app.requests import Boundaries, Mode, Ranking, SearchRequest, SpanChoice
 from app.search.mode import AnyMode, available_mode, load_modes
 from app.search.service import SearchService
 from app.search.types import Hit
+from app.search.verifying import order_of
 from indexer.engine.query import Filter, Grouping
 from indexer.indexing.pipeline import IndexJob
 from indexer.representations.registry import representations
@@ -40,7 +41,10 @@ OWN_ID = "document_id"
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """How a corpus is indexed, and how it is searched. Mode maxsim needs a ``nugget_ratio``."""
+    """How a corpus is indexed, and how it is searched. Mode maxsim needs a ``nugget_ratio``.
+
+    The second look reads so many of the best hits as ``verify`` says.
+    """
 
     encoder: str
     bounds: SpanBounds
@@ -49,6 +53,7 @@ class Setup:
     boundaries: Boundaries = "any"
     nugget_ratio: float | None = None
     stemming: Language | None = None
+    verify: int = 0
 
     def collection(self, texts: Iterable[str]) -> CollectionOptions:
         """The collection to create for documents with these texts."""
@@ -69,6 +74,7 @@ class Setup:
             filter=filter,
             ranking=self.ranking,
             stemming=self.stemming,
+            verify=self.verify,
             spans=SpanChoice(boundaries=self.boundaries),
         )
 
@@ -91,7 +97,7 @@ def search_answers(corpus: Corpus, queries: Sequence[Query], encoders: Encoders,
 def indexed(corpus: Corpus, queries: Sequence[Query], encoders: Encoders, setup: Setup) -> Iterator[SearchService]:
     """A search of the indexed corpus. Raises as :func:`search_answers`, before anything is indexed."""
     with scratch_store() as store:
-        service = SearchService(store, load_modes(encoders))
+        service = SearchService(store, load_modes(encoders), encoders.verifier)
         texts = (document.text for document in corpus.documents.values())
         collections = CollectionService(store, encoders, default_encoder=setup.encoder)
         target = collections.create(COLLECTION, setup.collection(texts)).collection
@@ -117,7 +123,7 @@ def best_hits(
     """The best hits of every query. Those of several requests are put into the order that one answer has."""
     filters = [_filters(query) for query in queries]
     requests = [
-        setup.request(query.text, filter_, top_k, group_by)
+        replace(setup.request(query.text, filter_, top_k, group_by), verify=-(-setup.verify // len(of_query)))
         for query, of_query in zip(queries, filters, strict=True)
         for filter_ in of_query
     ]
@@ -131,7 +137,7 @@ def _filters(query: Query) -> list[Filter]:
 
 
 def _best(answers: Sequence[Sequence[Hit]], top_k: int) -> list[DocumentSpan]:
-    hits = sorted(chain.from_iterable(answers), key=lambda hit: (-hit.raw, hit.document_id, hit.start))
+    hits = sorted(chain.from_iterable(answers), key=lambda hit: (*order_of(hit), hit.document_id, hit.start))
     return [span_of(hit) for hit in (hits if len(answers) > 1 else answers[0])[:top_k]]
 
 

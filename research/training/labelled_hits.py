@@ -20,6 +20,7 @@ from typing import Any, Final, Literal, cast
 
 from models.types import CharSpan, Document, Part
 from models.verifier.types import Pair, Verdict
+from research.evaluation.contrast import Half
 from research.evaluation.converters import cuad
 from research.evaluation.judged_corpora import CHOSE, chats, dialogues, sampled
 from research.training.changed_sources import enwiki, policies, tickets
@@ -86,6 +87,15 @@ def is_held_out(phrase: str) -> bool:
     []
     """
     return zlib.crc32(phrase.encode()) % 8 == 0
+
+
+def half_of_held_out(phrase: str) -> Half:
+    """The half of the phrases that are held out to which one belongs: one may choose, the other is reported.
+
+    >>> half_of_held_out("no one")
+    'reported'
+    """
+    return "reported" if zlib.crc32(phrase.encode()) // 8 % 2 else "chooses"
 
 
 def read_labelled(data: Path, folder: Path = FOLDER, held_out: bool = False) -> list[list[Example]]:

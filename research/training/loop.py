@@ -7,7 +7,8 @@ a checkpoint ends with the weights it would have had without the interruption.
 import json
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,13 +32,17 @@ Losses = Mapping[str, Float[Tensor, ""]]
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """How long and how fast to learn: linear warm-up, then a cosine down to zero."""
+    """How long and how fast to learn: linear warm-up, then a cosine down to zero.
+
+    With an ``average``, what is saved are weights averaged over steps, of which so large a share is kept in each.
+    """
 
     steps: int = 2_000
     rate: float = 1e-4
     warmup: float = 0.05
     decay: float = 0.01
     clip: float = 1.0
+    average: float = 0.0
 
     def factor(self, step: int) -> float:
         """The share of ``rate`` used in a step (counted from 0).
@@ -93,28 +98,69 @@ def fit(
     """Minimise the sum of ``losses(step)``, going on from the checkpoint if there is one; returns the steps made.
 
     Writes ``loss.csv`` (one row a step) and, every so many steps and at the end, a checkpoint and ``loss.png``, after
-    which ``after_save`` is called with the number of steps made. ``faster`` says, of parameters whose names begin
+    which ``after_save`` is called with the number of steps made. If weights are averaged, it sees the average in the
+    parameters, and so does who called ``fit``. ``faster`` says, of parameters whose names begin
     so, how many times the others' rate they learn with.
     """
     hooks = hooks or LoopHooks()
     folder = checkpoints.folder
     folder.mkdir(parents=True, exist_ok=True)
     optimizer = AdamW(_groups(parameters, faster or {}), lr=schedule.rate, weight_decay=schedule.decay)
-    made = _load_checkpoint(checkpoints, parameters, optimizer)
+    average = _Average(parameters, schedule.average)
+    made = _load_checkpoint(checkpoints, parameters, optimizer, average)
     curve.cut(folder, made)
     while made < schedule.steps:
         report = _make_step(parameters, optimizer, losses, schedule, made)
         curve.append_row(folder, made, report.losses, report.seconds)
         made += 1
+        average.add(made)
         hooks.after_step(report)
         stopped = hooks.stop()
         if stopped or made % checkpoints.every == 0 or made == schedule.steps:
-            _save_checkpoint(checkpoints, made, parameters, optimizer)
+            _save_checkpoint(checkpoints, made, parameters, optimizer, average)
             curve.draw(folder)
-            checkpoints.after_save(made)
+            with average.in_place():
+                checkpoints.after_save(made)
         if stopped:
             break
+    average.put()
     return made
+
+
+class _Average:
+    """The average of the parameters over steps, if a share of it is kept.
+
+    In early steps less of it is kept, so that it does not hold on to what training began with.
+    """
+
+    def __init__(self, parameters: Mapping[str, torch.nn.Parameter], kept: float) -> None:
+        self._parameters, self._kept = parameters, kept
+        self.tensors = {name: parameter.detach().clone() for name, parameter in parameters.items()} if kept else {}
+
+    @torch.no_grad()
+    def add(self, step: int) -> None:
+        """Add the parameters as they are after a step, counted from 1."""
+        share = 1 - min(self._kept, step / (step + 9))
+        for name, tensor in self.tensors.items():
+            tensor.lerp_(self._parameters[name], share)
+
+    @contextmanager
+    @torch.no_grad()
+    def in_place(self) -> Iterator[None]:
+        """The average in the place of the parameters."""
+        learnt = {name: self._parameters[name].clone() for name in self.tensors}
+        self.put()
+        try:
+            yield
+        finally:
+            for name, tensor in learnt.items():
+                self._parameters[name].copy_(tensor)
+
+    @torch.no_grad()
+    def put(self) -> None:
+        """Give the parameters the average, if there is one."""
+        for name, tensor in self.tensors.items():
+            self._parameters[name].copy_(tensor)
 
 
 def _groups(parameters: Mapping[str, torch.nn.Parameter], faster: Mapping[str, float]) -> list[dict[str, Any]]:
@@ -147,10 +193,15 @@ def _make_step(
 
 
 def _save_checkpoint(
-    checkpoints: Checkpoints, step: int, parameters: Mapping[str, torch.nn.Parameter], optimizer: AdamW
+    checkpoints: Checkpoints,
+    step: int,
+    parameters: Mapping[str, torch.nn.Parameter],
+    optimizer: AdamW,
+    average: _Average,
 ) -> None:
-    """One file, put in place by a rename: parameters, Adam's two moments, the number of steps made, and the run."""
+    """One file, put in place by a rename: parameters, Adam's two moments, the average, the steps made, and the run."""
     tensors = {f"parameter/{name}": parameter.detach() for name, parameter in parameters.items()}
+    tensors |= {f"average/{name}": tensor for name, tensor in average.tensors.items()}
     for name, parameter in parameters.items():
         # What no loss has reached has no moments yet.
         for kind, moment in optimizer.state.get(parameter, {}).items():
@@ -161,8 +212,10 @@ def _save_checkpoint(
     partial.replace(checkpoints.folder / CHECKPOINT)
 
 
-def _load_checkpoint(checkpoints: Checkpoints, parameters: Mapping[str, torch.nn.Parameter], optimizer: AdamW) -> int:
-    """Put the checkpoint's parameters and moments in place; returns the number of steps made (0 without one)."""
+def _load_checkpoint(
+    checkpoints: Checkpoints, parameters: Mapping[str, torch.nn.Parameter], optimizer: AdamW, average: _Average
+) -> int:
+    """Put the checkpoint's parameters, moments and average in place; returns the steps made (0 without one)."""
     path = checkpoints.folder / CHECKPOINT
     step, run = _facts_of(path)
     if not step:
@@ -177,6 +230,8 @@ def _load_checkpoint(checkpoints: Checkpoints, parameters: Mapping[str, torch.nn
                 optimizer.state[parameter] = {
                     kind: moment.to(parameter.device if kind != "step" else "cpu") for kind, moment in moments.items()
                 }
+        for name, tensor in average.tensors.items():
+            tensor.copy_(tensors.get(f"average/{name}", tensors[f"parameter/{name}"]))
     return step
 
 
@@ -193,8 +248,10 @@ def _check_same_run(checkpoints: Checkpoints, run: Mapping[str, JsonValue] | Non
     """Refuse to go on from the checkpoint of another run. Older checkpoints do not say what they depend on."""
     if run is None:
         return
-    # As JSON, to which a list and a tuple are the same.
+    # As JSON, to which a list and a tuple are the same. Older runs did not say that they had no average.
     expected = json.loads(json.dumps(checkpoints.run))
+    schedule = run.get("schedule")
+    run = {**run, "schedule": {"average": 0.0, **schedule}} if isinstance(schedule, dict) else run
     differing = sorted(name for name in run.keys() | expected.keys() if run.get(name) != expected.get(name))
     if differing:
         raise InvalidInput(

@@ -38,7 +38,15 @@ from research.training.labelled_hits import read_labelled
 from research.training.loop import Checkpoints, LoopHooks, Losses, Schedule, fit
 from research.training.mined_hits import Mined
 from research.training.sources import read_excluded
-from research.training.verifier_data import Example, OtherTexts, examples_of, read_changed, read_graded, read_public
+from research.training.verifier_data import (
+    Example,
+    OtherTexts,
+    examples_of,
+    read_changed,
+    read_graded,
+    read_public,
+    turned,
+)
 
 # The licences of what ``research.training.changed_sources`` changes.
 CHANGED_LICENCES = {
@@ -67,9 +75,11 @@ _UNMARKED = 0.3
 _LONGER = 0.5
 _RANKING, _DIFFERING = 1.0, 0.2  # weights of losses beside the verdict's
 _TOLD, _ODDS = 0.3, 0.1  # weights of the losses of labels, and of log odds, beside the teacher's verdicts
-_AT_ONCE = 12
+_KEPT = 0.5  # the weight of verdicts that are kept
+_AT_ONCE = 24
 _ORDERED, _GRADED = 1.0, 0.5  # weights of the orders of labelled hits and of graded pairs
-_OF_LIST, _TELLING = 9, 6  # hits of a phrase in a step, and at most so many that are not unrelated
+_OF_LIST = 9  # hits of a phrase in a step
+_SURE, _SURPRISING = 0.25, 3.0  # the weight of a hit without surprise, and the surprise that counts most
 _RIGHT = 2  # of the texts of a line, those that say its phrase come first
 
 
@@ -81,7 +91,8 @@ class VerifierConfig:
     of ``public`` sets and ``changed_pairs``. ``start`` is the folder of a verifier that training goes on from.
     ``teacher`` is that of one over another backbone, whose verdicts are learnt, also of ``hits`` of searches. If it is
     ``start`` itself, its verdicts are kept on hits alone. ``labelled`` phrases of a step come with
-    their labelled hits, and ``graded`` pairs of STS-B are put into order.
+    their labelled hits, those that the network judges wrongly at the beginning more often; of ``turned`` lines a text
+    is the phrase of the others; and ``graded`` pairs of STS-B are put into order.
     """
 
     out: Path
@@ -102,6 +113,7 @@ class VerifierConfig:
     changed_pairs: int = 8
     hits: int = 0
     labelled: int = 0
+    turned: int = 0
     graded: int = 0
     save_every: int = 200
     schedule: Schedule = field(default_factory=lambda: Schedule(steps=2_600, rate=1.5e-4))
@@ -124,6 +136,8 @@ class PairClassifier(torch.nn.Module):
         torch.nn.init.normal_(self.head.weight, std=0.01)
         torch.nn.init.zeros_(self.head.bias)
         self.has_kinds = getattr(backbone.model.config, "type_vocab_size", 0) > 1
+        if backbone.device.type == "cpu":  # of short texts, the fused attention is slow to go back through
+            backbone.model.set_attn_implementation("eager")  # type: ignore[operator]
         for layer in layers_of(backbone.model)[frozen_layers:]:
             layer.requires_grad_(True)
 
@@ -174,6 +188,15 @@ class PairClassifier(torch.nn.Module):
         logits: Tensor = self(windows_of(self.backbone, pairs))
         return logits
 
+    def surprises(self, lists: Sequence[Sequence[Example]]) -> list[list[float]]:
+        """How far what is said of every example of every list is from whether it matches: the divergence, from 0."""
+        examples = list(chain.from_iterable(lists))
+        match, entropy = _matches(examples), functional.binary_cross_entropy
+        losses = functional.binary_cross_entropy_with_logits(
+            odds_of(self.logits([each.pair for each in examples])), match, reduction="none"
+        ) - entropy(match, match, reduction="none")
+        return [part.tolist() for part in torch.split(losses, [len(hits) for hits in lists])]
+
 
 class Batches:
     """The pairs of a step, drawn from its number."""
@@ -183,7 +206,8 @@ class Batches:
         self._texts = OtherTexts(lines, mined)
         self._hits = [Example(pair, 0.0) for pairs in mined.values() for pair in pairs]
         self._public = read_public(config.data, read_excluded(config.exclude), config.seed)
-        self._labelled = read_labelled(config.data) if config.labelled else []
+        self.labelled = read_labelled(config.data) if config.labelled else []
+        self._drawn = [[_often(each) for each in hits] for hits in self.labelled]
         self._graded = read_graded(config.data, read_excluded(config.exclude)) if config.graded else []
         self._changed = list(read_changed(config.changed)) if config.changed else []
         self._examples = [examples_of(line, marks.get(line.id) or [None] * 4) for line in lines]
@@ -210,12 +234,19 @@ class Batches:
             examples += rng.choices(among, k=count) if among else []
         return examples
 
+    def weigh(self, surprises: Sequence[Sequence[float]]) -> None:
+        """Draw those labelled hits more often that surprise, and matches, which are few."""
+        self._drawn = [
+            [(_SURE + min(loss, _SURPRISING)) * _often(each) for each, loss in zip(hits, losses, strict=True)]
+            for hits, losses in zip(self.labelled, surprises, strict=True)
+        ]
+
     def draw_lists(self, step: int) -> list[list[Example]]:
-        """Labelled hits of some phrases, of each those that tell most, and graded pairs as the last list."""
+        """Labelled hits of some phrases, turned lines, and graded pairs as the last list."""
         config, rng = self._config, random.Random(f"{self._config.seed}/lists/{step}")  # noqa: S311
-        lists = (
-            [_telling(hits, rng) for hits in rng.choices(self._labelled, k=config.labelled)] if self._labelled else []
-        )
+        of = rng.choices(range(len(self.labelled)), k=config.labelled) if self.labelled else []
+        lists = [_weighted(self.labelled[at], self._drawn[at], rng) for at in of]
+        lists += [turned(line, rng) for line in rng.choices(self._lines, k=config.turned)]
         return [*lists, rng.sample(self._graded, config.graded)] if self._graded else lists
 
 
@@ -286,7 +317,7 @@ def taught_losses(logits: Float[Tensor, "pairs outputs"], taught: Float[Tensor, 
 
 
 def list_losses(logits: Float[Tensor, "pairs outputs"], lists: Sequence[Sequence[Example]], labelled: int) -> Losses:
-    """The losses of ``labelled`` lists of hits, of labels and of order, and the order of graded pairs behind them."""
+    """The losses of ``labelled`` lists, of labels and of order, and the order of graded pairs behind them."""
     parts, matches = torch.split(logits, [len(each) for each in lists]), [_matches(each) for each in lists]
     orders = [order_loss(odds_of(part), match) for part, match in zip(parts, matches, strict=True)]
     losses: dict[str, Tensor] = {}
@@ -312,6 +343,8 @@ def train_verifier(config: VerifierConfig, marks: Marks, mined: Mined, hooks: Lo
     trained = network.trained()
     if config.start is not None:
         _put(network, config.start)
+        if batches.labelled:
+            batches.weigh(network.surprises(batches.labelled))
     teacher = None if config.teacher is None else _teacher(config, config.teacher)
 
     def losses(step: int) -> Losses:
@@ -322,7 +355,7 @@ def train_verifier(config: VerifierConfig, marks: Marks, mined: Mined, hooks: Lo
         pairs = [example.pair for example in (*examples, *chain.from_iterable(lists))]
         logits = network(windows_of(network.backbone, pairs))
         logits, listed = logits[: len(examples)], logits[len(examples) :]
-        of_lists = list_losses(listed, lists, config.labelled) if lists else {}
+        of_lists = list_losses(listed, lists, config.labelled + config.turned) if lists else {}
         of_lines = (config.lines, 4 + config.others)
         if teacher is None:
             return {**losses_of(logits, examples, of_lines), **of_lists}
@@ -332,8 +365,12 @@ def train_verifier(config: VerifierConfig, marks: Marks, mined: Mined, hooks: Lo
             taught = slice(told, len(examples))
         followed = taught_losses(logits[taught], teacher.logits(pairs[taught]))
         of_labels = losses_of(logits[:told], examples[:told], of_lines)
-        weight = 1.0 if config.keeps else _TOLD
-        return {**followed, **{name: weight * loss for name, loss in of_labels.items()}, **of_lists}
+        for_teacher, for_labels = (_KEPT, 1.0) if config.keeps else (1.0, _TOLD)
+        return {
+            **{name: for_teacher * loss for name, loss in followed.items()},
+            **{name: for_labels * loss for name, loss in of_labels.items()},
+            **of_lists,
+        }
 
     def save(step: int) -> Artifact:
         tensors = {name: p.detach().to("cpu", torch.float16) for name, p in trained.items()}
@@ -362,6 +399,7 @@ def facts(config: VerifierConfig, backbone: Backbone, lines: int, step: int) -> 
             "changed_pairs": config.changed_pairs,
             "hits": config.hits,
             "labelled_phrases": config.labelled,
+            "turned_lines": config.turned,
             "graded": config.graded,
         },
         "schedule": asdict(config.schedule),
@@ -381,12 +419,17 @@ def _matches(examples: Sequence[Example]) -> Float[Tensor, " pairs"]:
     return torch.tensor([example.match for example in examples])
 
 
-def _telling(hits: Sequence[Example], rng: random.Random) -> list[Example]:
-    """Some hits of a list: those that are not unrelated first."""
-    unrelated = [each for each in hits if each.verdict == "unrelated"]
-    others = [each for each in hits if each.verdict != "unrelated"]
-    kept = rng.sample(others, min(_TELLING, len(others)))
-    return kept + rng.sample(unrelated, min(_OF_LIST - len(kept), len(unrelated)))
+def _often(example: Example) -> float:
+    """How much more often a hit is drawn than an unrelated one."""
+    if example.match == 1:
+        return 2.5
+    return 1.0 if example.verdict == "unrelated" else 1.2
+
+
+def _weighted(hits: Sequence[Example], weights: Sequence[float], rng: random.Random) -> list[Example]:
+    """Some hits of a list, at random by their weights (Efraimidis and Spirakis 2006)."""
+    order = sorted(range(len(hits)), key=lambda at: -(rng.random() ** (1 / weights[at])))
+    return [hits[at] for at in order[:_OF_LIST]]
 
 
 def _without_mark(example: Example) -> Example:

@@ -25,6 +25,9 @@ from research.training.sources import read_graded_pairs
 
 # The probability of a match for a grade of STS-B, from 0 to 5: from "roughly equivalent" to "mostly" it rises.
 _GRADES: Final = (0.005, 0.02, 0.06, 0.2, 0.65, 0.97)
+# The probability of a match for two texts that say the same phrase.
+_NEARLY: Final = 0.8
+_TURNED_WRONG: Final = 0.4  # of the lines, a text that does not say the phrase becomes one
 _OF_CATEGORY: Final[Mapping[str, Difference]] = {
     **dict.fromkeys(("cardinals", "ordinals"), "number"),
     **dict.fromkeys(("antonyms", "antonyms_wordnet"), "antonym"),
@@ -70,6 +73,20 @@ def examples_of(line: ContrastLine, marks: Sequence[CharSpan | None]) -> list[Ex
         Example(Pair(line.phrase, text, mark), float(says), "match" if says else told, None if says else line.kind)
         for (text, says), mark in zip(line.pairs, marks, strict=True)
     ]
+
+
+def turned(line: ContrastLine, rng: random.Random) -> list[Example]:
+    """A text of a line as the phrase, and what other texts of it say of that.
+
+    What says the phrase says it in most, and more besides; a text that does not say the phrase differs from both that
+    do. Whether the two that do not say the same is not known.
+    """
+    (phrase, other), wrong = rng.sample([line.same, line.same_close], 2), [line.differs, line.differs_far]
+    told: Verdict = "unrelated" if line.kind == "topic" else "differs"
+    said = [Example(Pair(phrase, other), _NEARLY)]
+    if rng.random() < _TURNED_WRONG:
+        said, phrase, wrong = [], rng.choice(wrong), [phrase, other]
+    return [*said, *(Example(Pair(phrase, text), 0.0, told, line.kind) for text in wrong)]
 
 
 class OtherTexts:

@@ -1,9 +1,10 @@
 """The scale of a verifier: what its log odds and the evidence of rules are worth, by logistic regression.
 
 It is fitted to one half of a contrast set (by the crc32 of the ids), to the best hits of half of the sample corpus's
-phrases (right ones and wrong ones), and, as wrong hits, to those of half of the phrases that a collection does not
-hold. So it holds both for near texts and for the hits of a search, most of which are unrelated. The similarity at which
-a match is as probable as none is that of the hits of searches.
+phrases (right ones and wrong ones), as wrong hits to those of half of the phrases that a collection does not hold, and
+to labelled hits of half of the phrases that trained nothing. So it holds both for near texts and for the hits of a
+search, most of which are unrelated. The similarity at which a match is as probable as none is that of the hits of
+searches.
 """
 
 import json
@@ -28,22 +29,28 @@ from models.verifier.verifier import Verifier
 from research.evaluation.contrast import half_of
 from research.evaluation.corpus import DocumentSpan
 from research.training.contrast_data import ContrastLine
+from research.training.labelled_hits import half_of_held_out
+from research.training.verifier_data import Example
 
 _BEST = 20
 # What a right hit weighs beside a wrong one and a text of a contrast line: there are few.
 _RIGHT = 6.0
+# What a labelled hit weighs: there are many.
+_LABELLED = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
     """The four pairs of every contrast line, and phrases with the pairs of their best hits.
 
-    Those of the sample corpus say which of the hits are right; ``unmatched`` phrases have no right one.
+    Those of the sample corpus say which of the hits are right; ``unmatched`` phrases have no right one. ``labelled``
+    are lists of hits of phrases that trained nothing; those that match partly tell nothing here.
     """
 
     lines: Sequence[tuple[ContrastLine, Sequence[Pair]]]
     sample: Sequence[tuple[str, Sequence[Pair], Sequence[bool]]]
     unmatched: Sequence[tuple[str, Sequence[Pair]]]
+    labelled: Sequence[Sequence[Example]] = ()
 
 
 def contrast_pairs(service: SpanService, line: ContrastLine) -> list[Pair]:
@@ -98,10 +105,15 @@ def fit_scale(verifier: Verifier, pairs: Pairs) -> Scale:
             chosen += found
             says += [False] * len(found)
     weights = [_RIGHT if right and at >= contrast else 1.0 for at, right in enumerate(says)]
-    rows, known, counted = evidence(verifier, chosen), np.array(says), np.array(weights)
-    intercept, factors = _regression(rows, known, counted)
-    similar = np.array([[pair.similarity] for pair in chosen[contrast:]])  # contrast lines have no ordinary wrong hits
-    alone, (slope,) = _regression(similar, known[contrast:], counted[contrast:])
+    # Contrast lines have no ordinary wrong hits, and labelled ones are chosen to be hard.
+    similar = np.array([[pair.similarity] for pair in chosen[contrast:]])
+    alone, (slope,) = _regression(similar, np.array(says[contrast:]), np.array(weights[contrast:]))
+    for each in (hit for hits in pairs.labelled for hit in hits):
+        if each.verdict is not None and half_of_held_out(each.pair.phrase) == "chooses":
+            chosen.append(each.pair)
+            says.append(each.verdict == "match")
+            weights.append(_LABELLED)
+    intercept, factors = _regression(evidence(verifier, chosen), np.array(says), np.array(weights))
     return Scale(round(intercept, 4), Evidence(*(round(factor, 4) for factor in factors)), round(-alone / slope, 4))
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from models.artifacts import load_artifact
 from models.errors import BackboneMismatch
@@ -22,7 +23,7 @@ from models.verifier.verifier import RECIPE
 from research.evaluation.contrast import CELLS, area, half_of, report
 from research.training import verifier as recipe
 from research.training.contrast_data import ContrastLine
-from research.training.loop import LoopHooks, Schedule
+from research.training.loop import CHECKPOINT, LoopHooks, Schedule
 from research.training.verifier import (
     Batches,
     VerifierConfig,
@@ -32,7 +33,7 @@ from research.training.verifier import (
     taught_losses,
     train_verifier,
 )
-from research.training.verifier_data import Example, OtherTexts, examples_of, read_changed, read_public
+from research.training.verifier_data import Example, OtherTexts, examples_of, read_changed, read_public, turned
 from research.training.verifier_scale import _regression
 from tests.tiny_bert import save_tiny_bert
 
@@ -95,7 +96,7 @@ def config(tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch) -> Verif
         others=2,
         public=2,
         save_every=2,
-        schedule=Schedule(steps=4, rate=1e-3),
+        schedule=Schedule(steps=4, rate=1e-3, average=0.5),
     )
 
 
@@ -156,6 +157,9 @@ def test_losses_fall_as_the_right_logits_rise() -> None:
 
 def test_an_interrupted_run_ends_with_the_weights_of_any_other(config: VerifierConfig) -> None:
     whole = train_verifier(config, {}, {})
+    averaged = load_file(config.checkpoints / CHECKPOINT)
+    for name, array in whole.arrays.items():
+        np.testing.assert_array_equal(array, averaged[f"average/{name}"].half().numpy())
     assert (whole.config["recipe"], whole.config["steps"], whole.config["frozen_layers"]) == (RECIPE, 4, 1)
     assert not any("layer.0." in name for name in whole.arrays)
     parted = replace(config, out=config.out.with_name("parted"), checkpoints=config.checkpoints / "parted")
@@ -208,20 +212,59 @@ def labelled(monkeypatch: pytest.MonkeyPatch) -> list[list[Example]]:
     return [told + unrelated, unrelated]
 
 
-def test_a_step_has_lists_of_labelled_hits_and_graded_pairs(
+def test_a_step_has_lists_of_labelled_hits_turned_lines_and_graded_pairs(
     config: VerifierConfig, labelled: list[list[Example]]
 ) -> None:
-    taught = replace(config, labelled=2, graded=3)
+    taught = replace(config, labelled=2, turned=2, graded=3)
     lists = Batches(taught, LINES, {}, {}).draw_lists(1)
-    assert [len(each) for each in lists] == [9, 9, 3]
-    for drawn in lists[:2]:
-        told = [each for each in drawn if each.verdict != "unrelated"]
-        assert told == [] or sorted(told, key=lambda each: -each.match) == labelled[0][:3]
+    assert [len(each) for each in (*lists[:2], lists[-1])] == [9, 9, 3]
+    assert {len(each) for each in lists[2:4]} <= {2, 3}
     assert {each.match for each in lists[-1]} <= {0.0, 1.0}
     artifact = train_verifier(taught, {}, {})
     assert "research/data/hits" in artifact.config["data"]
     rows = (taught.checkpoints / "loss.csv").read_text().splitlines()
     assert {"labelled_verdict", "labelled_order", "graded"} <= set(rows[0].split(","))
+
+
+def test_hits_that_surprise_are_drawn_more_often(config: VerifierConfig, labelled: list[list[Example]]) -> None:
+    batches = Batches(replace(config, labelled=1), LINES, {}, {})
+    batches.labelled = labelled[:1]
+    batches.weigh([[9.0 if at == 12 else 0.0 for at in range(13)]])
+    drawn = Counter(each.pair.text for step in range(300) for each in batches.draw_lists(step)[0])
+    assert drawn["9 doors."] > 1.3 * drawn["8 doors."]
+    assert drawn["The cat stayed unseen."] > 1.2 * drawn["8 doors."]  # a match
+    assert drawn["8 doors."] == pytest.approx(drawn["7 doors."], rel=0.3)
+
+
+def test_what_a_run_starts_from_is_asked_what_surprises_it(
+    config: VerifierConfig, labelled: list[list[Example]]
+) -> None:
+    first = replace(config, out=config.out / "first", checkpoints=config.checkpoints / "first")
+    train_verifier(first, {}, {})
+    network = recipe._teacher(replace(config, teacher_backbone=config.backbone), first.out)
+    for hits, surprises in zip(labelled, network.surprises(labelled), strict=True):
+        odds = odds_of(network.logits([each.pair for each in hits])).double()
+        says = torch.sigmoid(odds)
+        match = torch.tensor([each.match for each in hits], dtype=torch.float64)
+        kept = torch.special.xlogy(match, match / says) + torch.special.xlogy(1 - match, (1 - match) / (1 - says))
+        assert surprises == pytest.approx(kept.tolist(), abs=1e-5)
+    assert train_verifier(replace(config, start=first.out, labelled=2), {}, {}).config["started_from"]
+
+
+def test_a_turned_line_keeps_what_is_known_of_its_texts() -> None:
+    line, rng = LINES[0], random.Random(4)
+    right, wrong = {line.same, line.same_close}, {line.differs, line.differs_far}
+    phrases: Counter[str] = Counter()
+    for _ in range(200):
+        for each in turned(line, rng):
+            phrase, text = each.pair.phrase, each.pair.text
+            assert each.verdict in (None, "differs")
+            assert (each.match == 0) == (phrase in wrong or text in wrong)
+            assert phrase != text
+            assert not {phrase, text} <= wrong
+            phrases[phrase] += 1
+    assert phrases.keys() == right | wrong
+    assert {each.verdict for _ in range(9) for each in turned(LINES[1], rng)} <= {None, "unrelated"}
 
 
 def test_an_order_costs_what_stands_above_a_better_pair() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from models.artifacts import save_artifact
+from models.artifacts import SHIPPED, save_artifact
 from models.backbones.opening import open_backbone
 from models.backbones.torch_network import load_backbone
 from models.encoders.hashing import HashingEncoder
@@ -141,6 +141,21 @@ def test_what_is_far_is_not_read(verifier: Verifier, monkeypatch: pytest.MonkeyP
     assert read == pairs[:1]
 
 
+def test_so_many_judgements_are_kept_and_the_oldest_go(verifier: Verifier, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("models.verifier.verifier._KEPT", 2)
+    read: list[Pair] = []
+    logits = verifier.logits
+    monkeypatch.setattr(verifier, "logits", lambda pairs: read.extend(pairs) or logits(pairs))
+    near = [replace(pair, similarity=0.8) for pair in PAIRS[:3]]
+    for pair in (*near, near[2], near[1], near[0]):
+        verifier.judge([pair])
+    assert read == [*near, near[0]]
+
+
+def test_the_shipped_weights_are_at_most_15_megabytes() -> None:
+    assert (SHIPPED / "verifier/weights.safetensors").stat().st_size <= 15e6
+
+
 def test_nothing_is_likely_below_the_least_similarity() -> None:
     scale = Scale(-16.0, Evidence(20.0, 0.8, -5.0, 1.5), 0.8)
     pair, surest = Pair("two days", "It takes 48 hours.", similarity=scale.least), 7.0
@@ -151,7 +166,7 @@ def test_nothing_is_likely_below_the_least_similarity() -> None:
 
 def test_the_network_counts_as_far_as_texts_are_near() -> None:
     pairs = [Pair("a cat", "a dog", similarity=raw) for raw in (0.5, 0.7, 0.9, 1.0)]
-    assert [evidence_of(pair, -4.0).network for pair in pairs] == [0, -2, -6, -6]
+    assert [evidence_of(pair, -4.0).network for pair in pairs] == [0, -4, -8, -8]
     assert [evidence_of(pair, -4.0).similarity for pair in pairs] == [0.5, 0.7, 0.9, 0.9]
 
 
