@@ -73,7 +73,7 @@ export const kinds = (names) => names.map((name) => t(`kind_${name}`)).join(", "
 export function tags(hit, { level, answer } = {}) {
   const judged = answer !== undefined ? t(answer ? "said_yes" : "said_no")
     : hit.verdict === "differs" && hit.differs?.length ? t("differs", { kinds: kinds(hit.differs) }) : SAID.includes(level) ? t(`level_${level}`) : "";
-  const words = [judged, hit.match === "exact" ? t("exact_words") : "", hit.polarity === "negated" && !hit.differs?.includes("negation") ? t("negated") : "",
+  const words = [judged, hit.match === "exact" ? t("exact_words") : "", hit.polarity === "negated" && hit.verdict !== "match" && !hit.differs?.includes("negation") ? t("negated") : "",
     hit.copies > 1 ? t("copy_count", { count: hit.copies }) : "", hit.cut ? t("a_part") : "", hit.restored ? t("restored_tag", { value: hit.confidence.toFixed(2) }) : ""];
   return words.filter(Boolean).map((word) => el("span", { class: "tag" }, word));
 }
