@@ -1,18 +1,22 @@
 """What the search and BM25 find in a corpus that is indexed for it, everywhere and within some documents."""
 
-from typing import get_args
+from collections.abc import Iterator, Sequence
+from typing import cast, get_args
 
 import pytest
 
 from app.encoders.encoders import Encoders
-from app.requests import Mode
+from app.requests import Mode, SearchRequest
+from app.search.service import SearchService
+from app.search.types import Hit
 from models.encoders.hashing import HashingEncoder
 from models.errors import InvalidInput
 from models.types import SpanBounds
+from research.evaluation import span_retrieval
 from research.evaluation.corpus import Corpus, DocumentSpan
 from research.evaluation.queries import Query
 from research.evaluation.retrieval_metrics import Ranked
-from research.evaluation.span_retrieval import Setup, bm25_answers, search_answers
+from research.evaluation.span_retrieval import Setup, best_hits, bm25_answers, search_answers
 from tests.workspace import document
 
 CORPUS = Corpus(
@@ -88,3 +92,17 @@ def test_a_query_that_cannot_be_read_is_named() -> None:
     with pytest.raises(InvalidInput, match=r"Query 7: The query has 3 tokens; at most 2") as refused:
         results(query("a"), query("a b c"), encoder=HashingEncoder(window=2))
     assert refused.value.field == "queries"
+
+
+def test_the_hits_that_are_read_are_shared_by_the_documents_of_a_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[SearchRequest] = []
+
+    def answers(service: object, requests: Sequence[SearchRequest]) -> Iterator[tuple[Hit, ...]]:
+        asked.extend(requests)
+        return iter([()] * len(requests))
+
+    monkeypatch.setattr(span_retrieval, "search_in_batches", answers)
+    queries = [query("a"), query("b", "x", "y", "z")]
+    setup = Setup("hashing", BOUNDS, verify=20)
+    best_hits(cast("SearchService", None), queries, setup, 10, None)
+    assert [request.verify for request in asked] == [20, 7, 7, 7]
