@@ -57,7 +57,7 @@ class Scale:
         """The similarity (raw) below which no pair is a likely match, however sure the network is.
 
         >>> Scale(-14.7, Evidence(19.3, 0.42, -5.6, 0.9), 0.78).least
-        0.5788
+        0.6221
         """
         slope = self.weights.network * _RISE * SUREST
         needed = -self.intercept - max(0.0, self.weights.met) + slope * READ
