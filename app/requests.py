@@ -32,7 +32,7 @@ from indexer.engine.query import Filter, Grouping, SpanLengths
 from indexer.filters.expression import Expression
 from indexer.filters.json_form import expression_of
 from indexer.segments.text import OffsetUnit
-from indexer.tuning import ThresholdOn
+from indexer.tuning import Auto, ThresholdOn
 from models.errors import InvalidInput
 from models.fields import converted
 from models.text.borders import Boundary
@@ -122,7 +122,6 @@ LongQueryText = Annotated[_Storable, Field(max_length=MAX_QUERY), AfterValidator
 # A threshold, and whatever is compared with one: in a URL, and in a body.
 SimilarityText = Annotated[FiniteFloat, Field(ge=0, le=1)]
 Similarity = Annotated[SimilarityText, Field(strict=True)]
-Auto = Literal["auto"]
 _Scalar = Annotated[
     str | int | float | bool | None,
     PlainValidator(_scalar, json_schema_input_type=str | int | float | bool | None),
@@ -192,7 +191,7 @@ def _or_auto(value: object, number: Callable[[object], object]) -> object:
 
 
 # Not a union, which would report an error for each of its members.
-_NUMBER_OR_AUTO: Final = GetPydanticSchema(
+NUMBER_OR_AUTO: Final = GetPydanticSchema(
     lambda _, handler: core_schema.no_info_wrap_validator_function(
         _or_auto, handler(Similarity | None), json_schema_input_schema=handler(Similarity | Auto | None)
     )
@@ -236,7 +235,7 @@ class SpanOptions:
 
     threshold: Annotated[
         Similarity | Auto | None,
-        _NUMBER_OR_AUTO,
+        NUMBER_OR_AUTO,
         described(
             "Minimum similarity of a hit, or `auto`: a match is more probable than not. Without one the collection's "
             "applies, if it has one; 0 returns all hits."

@@ -5,14 +5,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from threading import Lock
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, cast
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from indexer.arrays import SpanTerms
 from indexer.engine.query import Filter
-from indexer.tuning import Threshold, ThresholdOn, Tuning
+from indexer.tuning import Auto, Threshold, ThresholdOn, Tuning, check_threshold
 from models.ops.span_score import COSINE, SpanScore
 from models.types import CharSpan, QueryVectors
 from models.verifier.types import Verdict
@@ -30,17 +30,23 @@ Reason = Literal["document_changed", "document_deleted", "phrase_changed", "phra
 
 @dataclass(frozen=True, slots=True)
 class PhraseDraft:
-    """A phrase to save. Without a threshold the collection's applies."""
+    """A phrase to save. Without a threshold the collection's applies; with ``auto`` it has its likely matches."""
 
     name: str
     text: str
-    threshold: float | None = None
+    threshold: float | Auto | None = None
     threshold_on: ThresholdOn = "score"
     filter: Filter = field(default_factory=Filter)
     note: str = ""
     tags: tuple[str, ...] = ()
     paused: bool = False
     likely_only: bool = False
+
+    @property
+    def number(self) -> float | None:
+        """The threshold as it is stored. Raises ``InvalidInput`` for ``auto``, which is none yet."""
+        check_threshold(self.threshold)
+        return cast("float | None", self.threshold)
 
 
 @dataclass(frozen=True, slots=True)

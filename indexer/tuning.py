@@ -18,6 +18,8 @@ from models.ops.similarity import cosine_from_raw
 from models.types import JsonValue, SpanBounds
 
 ThresholdOn = Literal["score", "raw"]
+# The threshold from which on a match is more probable than not: a number that the second look knows.
+Auto = Literal["auto"]
 
 # Above the rounding error of converting a cosine to raw and back.
 _ROUNDING = 1e-12

@@ -109,7 +109,7 @@ def _parameters(kind: Any, left_out: tuple[str, ...]) -> Iterator[inspect.Parame
         else:
             option, words = _option(annotated[each.name]), _words(plain[each.name])
             if words:
-                option.parser, option.metavar = partial(_number_or_word, words), f"<number|{'|'.join(words)}>"
+                option = number_or_word(*words, option=option)
             kind_of_option = Any if words else _kind_of_option(plain[each.name])
             yield _parameter(each.name, Annotated[kind_of_option, option], _default(each))
 
@@ -149,6 +149,12 @@ def _words(kind: Any) -> tuple[str, ...]:  # noqa: ANN401
     members = get_args(kind)
     words = next((get_args(each) for each in members if get_origin(each) is Literal), ())
     return words if float in members else ()
+
+
+def number_or_word(*words: str, option: Any) -> Any:  # noqa: ANN401
+    """An option whose value is a number or one of some words."""
+    option.parser, option.metavar = partial(_number_or_word, words), f"<number|{'|'.join(words)}>"
+    return option
 
 
 def _number_or_word(words: tuple[str, ...], text: str) -> float | str:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -21,7 +21,7 @@ from app.cli.console import (
     out,
     print_json,
 )
-from app.cli.options import with_options
+from app.cli.options import number_or_word, with_options
 from indexer.engine.query import Filter
 from indexer.filters.strings import printed
 from indexer.tuning import ThresholdOn
@@ -40,6 +40,13 @@ BackfillOption = Annotated[
         help="Also match documents that are already indexed, at once, or by the server while others write.",
     ),
 ]
+ThresholdOption = Annotated[
+    Any,
+    number_or_word(
+        "auto",
+        option=typer.Option(help="Minimum similarity of a match, or `auto`: likely ones alone; else the collection's."),
+    ),
+]
 TagOption = Annotated[list[str] | None, typer.Option(help="A group that it belongs to; repeat for several.")]
 # Seconds between two looks at what arrives.
 _FOLLOWED_S = 1.0
@@ -53,9 +60,7 @@ def add_phrase(
     name: Annotated[
         str | None, typer.Option(help="The phrase's name, up to 200 characters without `/`; by default its text.")
     ] = None,
-    threshold: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Minimum similarity of a match; else the collection's.")
-    ] = None,
+    threshold: ThresholdOption = None,
     threshold_on: Annotated[ThresholdOn, typer.Option(help="The scale of the threshold.")] = "score",
     filter: Filter = Filter(),
     note: Annotated[str, typer.Option(help="A note, stored with the phrase.")] = "",

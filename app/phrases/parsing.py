@@ -12,7 +12,7 @@ from indexer.catalog.names import checked_note, checked_phrase_name, checked_phr
 from indexer.engine.query import Filter
 from indexer.ndjson import InvalidLine, read_ndjson
 from indexer.phrases import PhraseDraft
-from indexer.tuning import ThresholdOn, check_threshold
+from indexer.tuning import Auto, ThresholdOn, check_threshold
 from models.errors import InvalidInput, SpanseekError
 from models.fields import converted
 from models.types import JsonValue
@@ -72,7 +72,9 @@ def phrase_from_json(value: object) -> PhraseDraft:
     return converted(phrase, PhraseDraft, name=name, filter=filter, note=phrase.note or "")
 
 
-def _threshold(value: object) -> float | None:
+def _threshold(value: object) -> float | Auto | None:
+    if value == "auto":
+        return "auto"
     check_threshold(value)
     return None if value is None else float(cast("float", value))
 
@@ -114,7 +116,7 @@ class _Phrase(BaseModel):
 
     text: Annotated[str, AfterValidator(checked_phrase_text)]
     name: str | None = None
-    threshold: Annotated[float | None, PlainValidator(_threshold)] = None
+    threshold: Annotated[float | Auto | None, PlainValidator(_threshold)] = None
     threshold_on: ThresholdOn = "score"
     filter: _Filter | None = None
     note: Annotated[str, AfterValidator(checked_note)] | None = None

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import numpy as np
@@ -58,6 +59,9 @@ from models.fields import converted
 from models.text.forms import NEWEST, TextForm
 from models.types import CharSpan, QueryVectors
 
+if TYPE_CHECKING:
+    from models.verifier.verifier import Verifier
+
 MAX_EVENTS = 1000
 MAX_LISTED = 1000
 # Texts per forward pass.
@@ -92,8 +96,7 @@ class PhraseService:
     def add(self, collection: str, draft: PhraseDraft, *, backfill: bool = False) -> Phrase:
         """Save a new phrase. Raises ``PhraseExists`` if the name is taken."""
         target = self._catalog.collection(collection)
-        if draft.likely_only:
-            self._require_verifier(target)
+        draft = self._settled(target, draft)
         collection, vectors = target.name, self._encode(target, [draft.text])
         with self._writing(collection, backfill) as held:
             save_phrases(self._catalog, collection, [draft], vectors, replace=False)
@@ -109,8 +112,7 @@ class PhraseService:
         target = self._catalog.collection(collection)
         collection = target.name
         last = {line.name: line for line in lines if isinstance(line, PhraseDraft)}
-        failed = self._unreadable(target, list(last.values()))
-        good = [draft for name, draft in last.items() if name not in failed]
+        good, failed = self._readable(target, list(last.values()))
         vectors = self._vectors(target, good)
         with self._writing(collection, backfill) as held:
             saved = save_phrases(self._catalog, collection, good, vectors)
@@ -125,7 +127,7 @@ class PhraseService:
         vectors = None
         target = self._catalog.collection(collection)
         if changes.likely_only:
-            self._require_verifier(target)
+            self._verifier(target)
         if changes.text is not None:
             collection, vectors = target.name, self._encode(target, [changes.text])
         return change_phrase(self._catalog, collection, name, changes, vectors)
@@ -231,25 +233,40 @@ class PhraseService:
         """The lease, which only a backfill needs. Without it nothing is saved either."""
         return lease(self._catalog, collection) if backfill else nullcontext()
 
-    def _require_verifier(self, target: Collection) -> None:
-        if not target.recipe.stores_text or self._store.verifier(target.recipe) is None:
+    def _settled(self, target: Collection, draft: PhraseDraft) -> PhraseDraft:
+        """The draft as it is saved: the threshold ``auto`` becomes what it stands for."""
+        if draft.threshold != "auto":
+            if draft.likely_only:
+                self._verifier(target)
+            return draft
+        even = self._verifier(target, "threshold").even
+        return replace(draft, threshold=even, threshold_on="raw", likely_only=True)
+
+    def _verifier(self, target: Collection, field: str = "likely_only") -> "Verifier":
+        verifier = self._store.verifier(target.recipe) if target.recipe.stores_text else None
+        if verifier is None:
+            instead = "Leave likely_only out" if field == "likely_only" else "Give a number"
             raise InvalidInput(
                 "What is likely is said by the second look, which this collection does not have.",
-                hint="Leave likely_only out, or use a collection that stores texts by the encoder slice.",
-                field="likely_only",
+                hint=f"{instead}, or use a collection that stores texts by the encoder slice.",
+                field=field,
             )
+        return verifier
 
-    def _unreadable(self, target: Collection, drafts: Sequence[PhraseDraft]) -> dict[str, Saved | SpanseekError]:
+    def _readable(
+        self, target: Collection, drafts: Sequence[PhraseDraft]
+    ) -> tuple[Sequence[PhraseDraft], dict[str, Saved | SpanseekError]]:
+        """The drafts that can be saved, and the errors of the others."""
         encoder = self._encoders.matching(target.recipe)
+        good = []
         failed: dict[str, Saved | SpanseekError] = {}
         for draft in drafts:
             try:
                 check_query(encoder, draft.text, target.recipe.text)
-                if draft.likely_only:
-                    self._require_verifier(target)
+                good.append(self._settled(target, draft))
             except InvalidInput as error:
                 failed[draft.name] = error
-        return failed
+        return good, failed
 
     def _vectors(self, target: Collection, drafts: Sequence[PhraseDraft]) -> QueryVectors:
         """The vectors of phrases; texts that are saved already are not encoded again."""

@@ -228,11 +228,15 @@ def kept_verdicts(request: SearchRequest, used: UsedThreshold) -> tuple[VerdictN
 
 def summary(results: Ordered) -> Verified | Literal[False] | None:
     """The numbers of results that were read and of likely ones; None if there is no second look."""
-    read = results.verdicts
-    if not read:
-        return False if read is None else None
+    if results.verdicts is None:
+        return False
+    return summary_of(results.verdicts, len(results.found)) if results.verdicts else None
+
+
+def summary_of(read: Sequence[Verdict], found: int) -> Verified:
+    """The numbers of results that were read and of likely ones, of a search that found so many."""
     likely = sum(verdict.judgement.is_likely for verdict in read)
-    return Verified(len(read), likely, len(read) == len(results.found) or likely + _UNLIKELY <= len(read))
+    return Verified(len(read), likely, len(read) == found or likely + _UNLIKELY <= len(read))
 
 
 def clauses_of(results: Results, span: object) -> list[Clause]:

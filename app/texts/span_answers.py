@@ -5,8 +5,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict
 
-from app.answers import described
-from app.search.answers import UsedThreshold
+from app.answers import described, optional
+from app.search.answers import UsedThreshold, Verified
 from app.search.types import Hit
 from models.errors import InvalidInput
 from models.types import Document
@@ -70,6 +70,7 @@ class SpansAnswer:
                     ],
                     "threshold": {"value": 0.5, "on": "score", "source": "request", "calibration": "default"},
                     "took_ms": 61.2,
+                    "verified": [{"hits": 1, "likely": 1, "complete": True}],
                 }
             ]
         }
@@ -78,6 +79,10 @@ class SpansAnswer:
     results: tuple[TextSpans, ...]
     threshold: UsedThreshold
     took_ms: float
+    verified: Annotated[
+        tuple[Verified, ...] | None,
+        optional("The hits of every phrase that were read, counted; absent without the second look."),
+    ] = None
 
 
 def check_size(texts: tuple[Document, ...]) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, fields, replace
 from heapq import nsmallest
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -17,11 +18,12 @@ import numpy as np
 from app.encoders.default_calibrations import default_tuning
 from app.encoders.encoders import Encoders
 from app.requests import SearchRequest, SpanChoice, with_second_look
+from app.search.answers import Verified
 from app.search.marking import marked_places
 from app.search.mode import AnyMode
 from app.search.service import Encoded, Prepared, encode, finish, prepare, scan
 from app.search.types import Hit
-from app.search.verifying import Ordered, Results, SecondLook, clauses_of, kept_verdicts, order_of, told
+from app.search.verifying import Ordered, Results, SecondLook, clauses_of, kept_verdicts, order_of, summary_of, told
 from app.texts.requests import MAX_PHRASES, SpansRequest
 from app.texts.span_answers import SpansAnswer, TextHit, TextSpans, check_size
 from indexer.engine.snapshot import SegmentView, Snapshot
@@ -158,24 +160,26 @@ class SpanService:
 
     def answer(self, phrases: Phrases, results: Sequence[FoundSpans]) -> SpansAnswer:
         """The answer with the results of all texts, of which the best hits take the second look."""
-        self._verify(phrases, results)
+        verified = self._verify(phrases, results) if phrases.verified else None
         texts = tuple(TextSpans(text.id, _kept(phrases, text.hits)) for text in results)
         took_ms = round((time.perf_counter() - phrases.started) * 1000, 3)
-        return SpansAnswer(texts, phrases.queries[0].prepared.threshold, took_ms)
+        return SpansAnswer(texts, phrases.queries[0].prepared.threshold, took_ms, verified)
 
-    def _verify(self, phrases: Phrases, results: Sequence[FoundSpans]) -> None:
+    def _verify(self, phrases: Phrases, results: Sequence[FoundSpans]) -> tuple[Verified, ...]:
         """Let the best hits of every phrase take the second look."""
-        best = [
-            (text, number)
-            for phrase in range(len(phrases.queries) if phrases.verified else 0)
-            for text, number in nsmallest(phrases.verified, _hits_of(results, phrase), key=_raw_first)
+        found = [list(_hits_of(results, phrase)) for phrase in range(len(phrases.queries))]
+        best = [nsmallest(phrases.verified, hits, key=_raw_first) for hits in found]
+        read = [hit for hits in best for hit in hits]
+        if not read:
+            return tuple(summary_of([], 0) for _ in found)
+        verdicts = [
+            verdict for (verdict,) in self._second_look.verdicts([text.results[number] for text, number in read])
         ]
-        if not best:
-            return
-        verdicts = self._second_look.verdicts([text.results[number] for text, number in best])
         unit = phrases.queries[0].prepared.request.offset_unit
-        for (text, number), (verdict,) in zip(best, verdicts, strict=True):
+        for (text, number), verdict in zip(read, verdicts, strict=True):
             text.hits[number] = told(_marked(phrases, text, number), verdict, unit)
+        said = iter(verdicts)
+        return tuple(summary_of(list(islice(said, len(hits))), len(of)) for hits, of in zip(best, found, strict=True))
 
     def _prepare(self, request: SpansRequest, number: int, recipe: Recipe, started: float) -> Prepared:
         """The search for one phrase; the texts to search follow."""

@@ -1120,6 +1120,8 @@ class SpansAnswer(Answer):
     results: list[TextSpans]
     threshold: UsedThreshold
     took_ms: float
+    verified: list[Verified] | None = None
+    """The hits of every phrase that were read, counted; absent without the second look."""
 
 
 class StoredDocument(Answer):

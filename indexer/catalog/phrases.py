@@ -161,7 +161,7 @@ class _Writer:
             self.change({name: columns[name] for name in changed}, rows)
         for draft in retuned:
             history = history_of(self._collection_id, draft.name)
-            history.set(self._connection, draft.threshold, draft.threshold_on, self._tuning, "", self._now)
+            history.set(self._connection, draft.number, draft.threshold_on, self._tuning, "", self._now)
         return [
             "created" if draft.name not in rows else "changed" if draft.name in changed else "unchanged"
             for draft in drafts
@@ -199,10 +199,10 @@ class _Writer:
             self._connection.execute(insert(phrase_thresholds), own)
 
     def _threshold(self, draft: PhraseDraft) -> Threshold | None:
-        if draft.threshold is None:
+        if (value := draft.number) is None:
             return None
-        raw = self._tuning.raw(draft.threshold, draft.threshold_on)
-        return Threshold(draft.threshold, draft.threshold_on, raw, self._tuning.calibration_id)
+        raw = self._tuning.raw(value, draft.threshold_on)
+        return Threshold(value, draft.threshold_on, raw, self._tuning.calibration_id)
 
     def _sets_threshold(self, draft: PhraseDraft, row: PhraseRow) -> bool:
         """True if a draft has another threshold than the phrase, under the active calibration."""

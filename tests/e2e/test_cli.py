@@ -404,6 +404,9 @@ def test_phrases_are_saved_and_what_arrives_is_matched(run: Run, data: Path, tmp
     assert resumed.out == "The phrase parcel is changed.\n0 matches in the documents that are there.\n"
     unlikely = run("phrases", "change", "parcel", "-c", "calls", "--likely-only")
     assert (unlikely.code, "second look" in unlikely.err) == (1, True)
+    for threshold, said in (("auto", "second look"), ("high", "neither a number nor auto"), ("7", "cannot be 7")):
+        refused = run("phrases", "add", "late", "-c", "calls", "--threshold", threshold)
+        assert (refused.code != 0, said in refused.err) == (True, True)
     removed = run("phrases", "remove", "cancel", "none", "-c", "calls", "--json").json
     assert removed == {"deleted": 1, "not_found": ["none"]}
     rest = run("phrases", "matches", "-c", "calls", "--cursor", page["cursor"])

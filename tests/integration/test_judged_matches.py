@@ -11,6 +11,7 @@ from indexer.archives.create import create_archive
 from indexer.archives.restore import restore_archive
 from indexer.indexing import judged_matches
 from indexer.phrases import PhraseChanges, PhraseDraft
+from indexer.tuning import Threshold
 from models.errors import BackboneMissing, InvalidInput
 from models.types import Document, Part
 from models.verifier.types import Judgement, Pair
@@ -21,6 +22,8 @@ TEXTS = ["Please cancel my plan!", "I will not cancel my plan.", "The weather is
 
 class Reader:
     """A verifier that likes texts with an exclamation mark."""
+
+    even = 0.9
 
     def __init__(self) -> None:
         self.read: list[Pair] = []
@@ -75,6 +78,16 @@ def test_a_phrase_for_likely_matches_has_no_others(workspace: Workspace, phrases
     assert [event.event for event in events(phrases)] == ["matched", "withdrawn"]
 
 
+def test_a_phrase_of_threshold_auto_has_its_likely_matches(workspace: Workspace, phrases: PhraseService) -> None:
+    drafts = [PhraseDraft(name, "cancel my plan", threshold="auto") for name in ("plan", "again")]
+    saved = phrases.add("c", drafts[0])
+    assert (saved.own.threshold, saved.likely_only) == (Threshold(0.9, "raw", 0.9), True)
+    imported = phrases.put("c", [drafts[1], PhraseDraft("plan", "cancel my plan", threshold="auto")])
+    assert [each.status for each in imported.results] == ["created", "unchanged"]
+    index(workspace)
+    assert [(event.phrase, event.document_id) for event in events(phrases)] == [("again", "d0"), ("plan", "d0")]
+
+
 def test_a_backfill_judges_as_new_documents_are(workspace: Workspace, phrases: PhraseService) -> None:
     index(workspace)
     phrases.add("c", PhraseDraft("plan", "cancel my plan", 0.9, likely_only=True), backfill=True)
@@ -117,6 +130,12 @@ def test_without_a_second_look_matches_are_not_judged_and_likely_ones_refused(
     with pytest.raises(InvalidInput, match="second look") as refused:
         phrases.add("c", PhraseDraft("plan", "cancel my plan", 0.9, likely_only=True))
     assert refused.value.field == "likely_only"
+    auto = PhraseDraft("plan", "cancel my plan", threshold="auto")
+    with pytest.raises(InvalidInput, match="second look") as refused:
+        phrases.add("c", auto)
+    assert refused.value.field == "threshold"
+    (imported,) = phrases.put("c", [auto]).results
+    assert (imported.status, imported.error and imported.error.code) == ("failed", "invalid_input")
     phrases.add("c", PhraseDraft("plan", "cancel my plan", 0.9))
     index(workspace)
     assert {event.verdict for event in events(phrases)} == {None}

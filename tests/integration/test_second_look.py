@@ -373,6 +373,11 @@ def test_spans_of_texts_are_read_phrase_by_phrase(monkeypatch: pytest.MonkeyPatc
         for phrase in (0, 1):
             ranks = [hit.rank for hit in text.hits if hit.phrase == phrase]
             assert ranks == list(range(1, len(ranks) + 1))
+    likely = [sum(hit.phrase == phrase and hit.verdict == "match" for hit in hits) for phrase in (0, 1)]
+    assert [(each.hits, each.likely) for each in answered.verified or ()] == [(3, likely[0]), (3, likely[1])]
+    assert spans.find(replace(request, verify=0)).verified is None
+    nothing = spans.find(replace(request, threshold=1, threshold_on="raw", phrases=("a phrase of nobody",)))
+    assert nothing.verified == (Verified(0, 0, complete=True),)
     only = spans.find(replace(request, likely=True))
     assert {hit.verdict for text in only.results for hit in text.hits} == {"match"}
     monkeypatch.setattr(encoders, "verifier", lambda recipe: None)

@@ -16,11 +16,11 @@ from app.http.schemas import CollectionPath, Note, QueryTag
 from app.http.uploads import phrase_uploads
 from app.phrases.answers import DeletedPhrase, ImportedPhrases, PhraseDescription, PhrasePage
 from app.phrases.service import MAX_LISTED
-from app.requests import Body, FilterBody, QueryText, Similarity
+from app.requests import NUMBER_OR_AUTO, Body, FilterBody, QueryText, Similarity
 from indexer.catalog.names import MAX_PHRASE_NAME, MAX_TAGS, checked_phrase_name, checked_tags
 from indexer.indexing.matching import Rematched
 from indexer.phrases import Phrase, PhraseChanges, PhraseDraft
-from indexer.tuning import ThresholdOn
+from indexer.tuning import Auto, ThresholdOn
 from models.errors import InvalidInput
 from models.fields import converted
 
@@ -57,8 +57,10 @@ class NewPhraseBody(Body):
 
     text: QueryText = Field(description="The origin phrase; it must fit into one window of the encoder.")
     name: PhraseName | None = Field(None, description="The phrase's name, without `/`; by default its text.")
-    threshold: Similarity | None = Field(
-        None, description="Minimum similarity of a match; by default the collection's threshold."
+    threshold: Annotated[Similarity | Auto | None, NUMBER_OR_AUTO] = Field(
+        None,
+        description="Minimum similarity of a match; by default the collection's threshold. `auto`: likely matches "
+        "alone, as `likely_only`, above the raw from which on a match is more probable than not.",
     )
     threshold_on: ThresholdOn = Field("score", description="The scale of the threshold.")
     filter: FilterBody = Field(FilterBody(), description="As in a search: the documents and parts to match.")

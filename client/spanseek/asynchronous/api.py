@@ -927,7 +927,7 @@ class AsyncApi:
         *,
         text: str,
         name: str | None = None,
-        threshold: float | None = None,
+        threshold: float | str | None = None,
         threshold_on: Literal["score", "raw"] | None = None,
         filter: Mapping[str, object] | None = None,
         note: str | None = None,
@@ -941,7 +941,8 @@ class AsyncApi:
 
         - ``text``: The origin phrase; it must fit into one window of the encoder.
         - ``name``: The phrase's name, without `/`; by default its text.
-        - ``threshold``: Minimum similarity of a match; by default the collection's threshold.
+        - ``threshold``: Minimum similarity of a match; by default the collection's threshold. `auto`: likely
+          matches alone, as `likely_only`, above the raw from which on a match is more probable than not.
         - ``threshold_on``: The scale of the threshold.
         - ``filter``: As in a search: the documents and parts to match.
         - ``note``: Stored with the phrase.

@@ -145,6 +145,15 @@ def test_a_phrases_threshold_has_a_history_and_can_be_taken_back(caller, problem
     problem(caller.ask("PUT", f"{ROOT}/none/threshold", {"value": 0.5}), 404, "phrase_not_found")
 
 
+def test_the_threshold_auto_wants_a_second_look(caller, problem) -> None:
+    body = {"text": PHRASE, "threshold": "auto"}
+    refused = problem(caller.ask("POST", ROOT, body), 422, "invalid_input")
+    (error,) = refused["errors"]
+    assert (error["field"], "second look" in error["message"]) == ("threshold", True)
+    wrong = problem(caller.ask("POST", ROOT, body | {"threshold": "high"}), 422, "invalid_input")
+    assert [error["field"] for error in wrong["errors"]] == ["threshold"]
+
+
 def test_an_import_says_what_became_of_every_line(caller) -> None:
     lines = (
         '{"name": "a", "text": "cancel my subscription", "threshold": 0.9}\n'
