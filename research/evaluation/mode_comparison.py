@@ -4,13 +4,14 @@
 
 ``spanseek eval convert`` makes the two files. Every ranking and query is a line of ``--out``, written in small
 groups: a run that was interrupted goes on where it was, and one whose output is complete only computes the figures.
-Gains of ``hybrid`` come with a paired bootstrap over queries.
+Gains of ``hybrid`` come with a paired bootstrap over queries. With ``--verify 20`` the rankings of the default encoder
+are also measured behind the second look, with their gains over those without it.
 """
 
 import argparse
 import json
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Final
@@ -37,12 +38,13 @@ _UNTRAINED: Final = "untrained"
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """A row of the comparison; its encoder is the default one unless given."""
+    """A row of the comparison; its encoder is the default one unless given. ``verify`` hits take the second look."""
 
     name: str
     mode: Mode
     boundaries: Boundaries
     encoder: str | None = None
+    verify: int = 0
 
 
 RANKINGS: Final = (
@@ -55,12 +57,35 @@ RANKINGS: Final = (
 )
 
 
+BM25: Final = "bm25"
+# What the name of a ranking behind the second look ends with.
+VERIFIED: Final = "_verified"
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The encoder of the rankings that name none, and the bounds of indexed spans."""
+    """The encoder of the rankings that name none, the bounds of indexed spans, and which rankings are measured."""
 
     encoder: str
     bounds: SpanBounds
+    verify: int = 0
+    names: tuple[str, ...] = ()
+
+    def rankings(self) -> tuple[Ranking, ...]:
+        """The rankings, those of an encoder together.
+
+        >>> from models.types import SpanBounds
+        >>> [each.name for each in Options("slice", SpanBounds(), 20, ("best_span_verified", "untrained")).rankings()]
+        ['best_span_verified', 'untrained']
+        """
+        ours = [each for each in RANKINGS if each.encoder is None]
+        read = [replace(each, name=each.name + VERIFIED, verify=self.verify) for each in ours if self.verify]
+        rankings = (*ours, *read, *(each for each in RANKINGS if each.encoder is not None))
+        return tuple(each for each in rankings if self.wants(each.name))
+
+    def wants(self, name: str) -> bool:
+        """True if the ranking is measured: all are, unless some are named."""
+        return not self.names or name in self.names
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +122,17 @@ def outcomes(
 
     ``done`` has the rankings and ids of queries to leave out.
     """
-    ranked = bm25_answers(corpus, corpus.sentences(), queries)
-    pairs = zip(queries, ranked, strict=True)
-    yield [outcome(corpus, "bm25", query, each.spans) for query, each in pairs if ("bm25", query.id) not in done]
-    for encoder, of_encoder in groupby(RANKINGS, key=lambda each: each.encoder or options.encoder):
+    if options.wants(BM25):
+        pairs = zip(queries, bm25_answers(corpus, corpus.sentences(), queries), strict=True)
+        yield [outcome(corpus, BM25, query, each.spans) for query, each in pairs if (BM25, query.id) not in done]
+    for encoder, of_encoder in groupby(options.rankings(), key=lambda each: each.encoder or options.encoder):
         left = {each: [query for query in queries if (each.name, query.id) not in done] for each in of_encoder}
         if not any(left.values()):
             continue
-        setups = {each: Setup(encoder, options.bounds, each.mode, boundaries=each.boundaries) for each in left}
+        setups = {
+            each: Setup(encoder, options.bounds, each.mode, boundaries=each.boundaries, verify=each.verify)
+            for each in left
+        }
         with indexed(corpus, queries, encoders, next(iter(setups.values()))) as service:
             for ranking, of_ranking in left.items():
                 for begin in range(0, len(of_ranking), _GROUP):
@@ -116,7 +144,7 @@ def outcomes(
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """The gain of ``hybrid`` over a ranking, its one-sided 95 % lower bound, and the share of positive resamples."""
+    """The gain of one ranking over another, its one-sided 95 % lower bound, and the share of positive resamples."""
 
     difference: float
     lower: float
@@ -137,7 +165,7 @@ def gain(ours: Float[np.ndarray, " queries"], theirs: Float[np.ndarray, " querie
 
 
 def compared(rows: Sequence[Outcome]) -> dict[str, dict[str, object]]:
-    """The figures of every complete ranking, and the gains of ``hybrid`` over each."""
+    """The figures of every complete ranking, the gains of ``hybrid`` over each, and those of the second look."""
     values: dict[str, dict[str, Outcome]] = {}
     for row in rows:
         values.setdefault(row.ranking, {})[row.query] = row
@@ -156,6 +184,8 @@ def compared(rows: Sequence[Outcome]) -> dict[str, dict[str, object]]:
         if name != OURS and OURS in columns:
             gains = {figure: gain(columns[OURS][figure], column) for figure, column in of_figures.items()}
             report[name] |= {f"{OURS}_{figure}_gain": asdict(each) for figure, each in gains.items()}
+        if name.endswith(VERIFIED) and (before := columns.get(name.removesuffix(VERIFIED))):
+            report[name] |= {f"{each}_gain": asdict(gain(column, before[each])) for each, column in of_figures.items()}
     return report
 
 
@@ -172,9 +202,16 @@ def main() -> None:
     parser.add_argument("--encoder", help="by default that of the settings")
     parser.add_argument("--min-span", type=int, default=5)
     parser.add_argument("--max-span", type=int, default=40)
+    parser.add_argument("--verify", type=int, default=0, help="also with so many hits read by the second look")
+    parser.add_argument("--ranking", action="append", default=[], help="measure this one; repeat for several")
     given = parser.parse_args()
     settings = Settings()
-    options = Options(given.encoder or settings.encoder, SpanBounds(given.min_span, given.max_span))
+    options = Options(
+        given.encoder or settings.encoder,
+        SpanBounds(given.min_span, given.max_span),
+        given.verify,
+        tuple(given.ranking),
+    )
     corpus = read_corpus(given.data)
     queries = read_queries(given.queries, corpus)
     done = {(row.ranking, row.query) for row in read_outcomes(given.out)}

@@ -50,6 +50,18 @@ def test_a_run_goes_on_where_it_was(
     assert {row.ranking for row in read_outcomes(out)} == set(rankings)
 
 
+def test_named_rankings_behind_the_second_look_are_set_beside_the_first(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = [option for name in ("hybrid", "hybrid_verified") for option in ("--ranking", name)]
+    monkeypatch.setattr(sys, "argv", [*arguments, "--verify", "3", *named])
+    main()
+    rankings = json.loads(capsys.readouterr().out)["rankings"]
+    assert set(rankings) == {"hybrid", "hybrid_verified"}
+    read = rankings["hybrid_verified"]  # the hashing encoder has no second look
+    assert read["top1_gain"] == {"difference": 0.0, "lower": 0.0, "positive": 0.0}
+
+
 def test_gains_are_paired() -> None:
     ours, theirs = np.array([1.0, 0.0, 1.0, 1.0]), np.array([0.0, 0.0, 1.0, 0.0])
     found = gain(ours, theirs)
