@@ -284,7 +284,7 @@ class SecondLook:
         int | None,
         option(
             "The number of best hits that a small network reads beside the phrase: it says `match`, `differs` or "
-            "`unrelated`, and these hits are ordered by its `probability`. By default 20 for one search and 0 in a "
+            "`unrelated`, and likely ones come first. By default 20 for one search and 0 in a "
             "batch; 0 leaves the order of the first look.",
             ge=0,
             le=MAX_VERIFIED,

@@ -100,8 +100,8 @@ class Hit:
     probability: Annotated[
         float | None,
         optional(
-            "That the sentence of the hit says the phrase, 0 to 1; only of hits that took the second look, which are "
-            "ordered by it."
+            "That the sentence of the hit says the phrase, 0 to 1; only of hits that took the second look, of which "
+            "likely ones come first."
         ),
     ] = None
     verdict: Annotated[

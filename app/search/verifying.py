@@ -1,4 +1,4 @@
-"""The second look: the best hits of a search, read one by one beside its phrase, and ordered by what they say."""
+"""The second look: the best hits of a search, read one by one beside its phrase; likely ones come first."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +18,7 @@ from indexer.words.clauses import Clause, PhraseQuery
 from indexer.words.literal import EXACT
 from indexer.words.recipe import has_words
 from models.errors import InvalidInput
+from models.ops.similarity import raw_from_cosine
 from models.text.folding import words
 from models.verifier.types import Judgement, Pair
 from models.verifier.types import Verdict as VerdictName
@@ -27,8 +28,13 @@ if TYPE_CHECKING:
 
 # The verifier of a recipe, if it has one.
 VerifierOf: TypeAlias = "Callable[[Recipe], Verifier | None]"
+# Not exact, not likely, and what is least for the best.
+Order: TypeAlias = tuple[bool, bool, float]
 AnyHit = TypeVar("AnyHit", bound=Hit)
 
+# What the probability of a hit counts beside its raw where hits are put into order. Probabilities alone tell likely
+# hits from others, and little more: an answer does not say its question. Chosen by ADR 60.
+_BESIDE_RAW: Final = 0.15
 # With this many unlikely hits among those that were read, no likely one is expected behind them.
 _UNLIKELY: Final = 5
 
@@ -182,20 +188,29 @@ class Results:
 
 
 def ordered(found: Found, verdicts: Sequence[Verdict]) -> Ordered:
-    """The results: first those that were read, the likeliest first, then the others as they were found.
-
-    Of those that were read, occurrences of the query's own words stay before all others.
-    """
-    places = range(len(verdicts))
-    order = sorted(places, key=lambda place: (found.rows[place].cosine < EXACT, -verdicts[place].judgement.probability))
+    """The results: first those that were read, in the order of :func:`rank_key`, then the others as they were found."""
+    read = list(zip(found.rows, (verdict.judgement for verdict in verdicts), strict=False))
+    keys = [
+        rank_key(row.cosine >= EXACT, said.is_likely, said.probability, raw_from_cosine(row.cosine))
+        for row, said in read
+    ]
+    order = sorted(range(len(read)), key=keys.__getitem__)
     rows = [found.rows[place] for place in order] + found.rows[len(verdicts) :]
     return Ordered(replace(found, rows=rows), [verdicts[place] for place in order])
 
 
-def order_of(hit: Hit) -> tuple[bool, float, float]:
-    """Sorts hits of several searches as one: exact ones, those that were judged by probability, the others by raw."""
-    judged = -1.0 if hit.probability is None else hit.probability
-    return hit.match != "exact", -judged, -hit.raw
+def order_of(hit: Hit) -> Order:
+    """Sorts hits of several searches as those of one."""
+    return rank_key(hit.match == "exact", hit.verdict == "match", hit.probability or 0.0, hit.raw)
+
+
+def rank_key(exact: bool, likely: bool, probability: float, raw: float) -> Order:
+    """Sorts results: occurrences of the query's own words, likely matches, and others, nearly by raw in each.
+
+    >>> rank_key(False, True, 0.6, 0.7) < rank_key(False, False, 0.4, 0.9) < rank_key(False, False, 0.1, 0.93)
+    True
+    """
+    return not exact, not likely, -(raw + _BESIDE_RAW * probability)
 
 
 def told(hit: AnyHit, verdict: Verdict | None, unit: OffsetUnit) -> AnyHit:

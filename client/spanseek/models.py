@@ -537,8 +537,8 @@ class Hit(Answer):
     highlights: list[TextSpan] | None = None
     """The query's words in the hit; in mode lexical alone."""
     probability: float | None = None
-    """That the sentence of the hit says the phrase, 0 to 1; only of hits that took the second look, which
-    are ordered by it.
+    """That the sentence of the hit says the phrase, 0 to 1; only of hits that took the second look, of
+    which likely ones come first.
     """
     verdict: str | None = None
     """`match` from a probability of 0.5 on, else `differs` (near, but not the same) or `unrelated`."""
@@ -1291,8 +1291,8 @@ class TextHit(Answer):
     highlights: list[TextSpan] | None = None
     """The query's words in the hit; in mode lexical alone."""
     probability: float | None = None
-    """That the sentence of the hit says the phrase, 0 to 1; only of hits that took the second look, which
-    are ordered by it.
+    """That the sentence of the hit says the phrase, 0 to 1; only of hits that took the second look, of
+    which likely ones come first.
     """
     verdict: str | None = None
     """`match` from a probability of 0.5 on, else `differs` (near, but not the same) or `unrelated`."""

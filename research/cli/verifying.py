@@ -1,5 +1,6 @@
 """``spanseek train verifier-scale``, ``spanseek eval contrast`` and ``spanseek eval labelled-hits``."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -60,13 +61,17 @@ def eval_contrast(
     """Whether scores see what differs: both looks on each half of contrast lines, and on phrases without a match."""
     from research.evaluation.corpus import read_corpus
     from research.evaluation.sample import CORPUS, read_phrases
-    from research.evaluation.second_look import borders, evaluate
+    from research.evaluation.second_look import borders, evaluate, medians
 
+    phrases = read_phrases(samples)
     with open_services() as services:
         figures = evaluate(verifier_of(services.encoders), _pairs(services, contrast, samples, unmatched, collection))
-        marked = borders(services.search, read_corpus(samples / CORPUS), read_phrases(samples))
+        marked = borders(services.search, read_corpus(samples / CORPUS), phrases)
+        recipe = services.store.snapshot("sample").recipe
+        by_mode = medians(services.search, "sample", recipe, [each.text for each in phrases if not each.gold])
     if as_json:
-        print_json({half: asdict(each) | {"borders": asdict(marked[half])} for half, each in figures.items()})
+        halves = {half: asdict(each) | {"borders": asdict(marked[half])} for half, each in figures.items()}
+        print_json(halves | {"medians": by_mode})
         return
     for half, each in figures.items():
         out.print(f"{half}, first look: {_line(asdict(each.first))}", soft_wrap=True)
@@ -78,6 +83,7 @@ def eval_contrast(
             f"{marked[half].as_planted} are marked as planted.",
             soft_wrap=True,
         )
+    out.print(f"Phrases that the sample does not hold, median of their best probabilities: {_line(by_mode)}")
 
 
 def eval_labelled_hits(
@@ -99,7 +105,7 @@ def eval_labelled_hits(
         out.print(f"{figures.phrases} phrases, {figures.hits} hits: AUC {figures.auc:.3f}; called likely: {likely}")
 
 
-def _line(figures: dict[str, object]) -> str:
+def _line(figures: Mapping[str, object]) -> str:
     return ", ".join(
         f"{name} {value:.3f}" if isinstance(value, float) else f"{name} {value}" for name, value in figures.items()
     )

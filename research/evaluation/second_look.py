@@ -1,20 +1,25 @@
 """Both looks, side by side: on contrast lines, on the sample corpus, and on phrases without a match."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import median
 from typing import get_args
 
 import numpy as np
 
 from app.requests import VERIFIED, SearchRequest
+from app.search.mode import available_modes
 from app.search.service import SearchService
 from app.search.types import Hit
+from app.search.verifying import rank_key
 from app.texts.spans import SpanService
+from indexer.types import Recipe
 from models.verifier.types import LIKELY, Pair
 from models.verifier.verifier import Verifier
 from research.evaluation.contrast import ContrastReport, Half, area, half_of, report
 from research.evaluation.corpus import Corpus, DocumentSpan
 from research.evaluation.queries import Query
+from research.evaluation.searching import search_in_batches
 from research.evaluation.significance import Comparison, Correlations, compare, correlations
 from research.evaluation.span_retrieval import span_of
 from research.evaluation.sts_b_context import Row
@@ -52,7 +57,7 @@ def evaluate(verifier: Verifier, pairs: Pairs) -> Mapping[Half, SecondLookFigure
     figures = {}
     for half in halves:
         sample = [
-            (np.array(right), np.array(_probabilities(verifier, found)))
+            (np.array(right), np.array(_probabilities(verifier, found)), _first_of(verifier, found))
             for phrase, found, right in pairs.sample
             if any(right) and half_of(phrase) == half
         ]
@@ -62,10 +67,10 @@ def evaluate(verifier: Verifier, pairs: Pairs) -> Mapping[Half, SecondLookFigure
             report(lines, first, 0.5, half),
             report(lines, second, 0.5, half),
             len(sample),
-            sum(bool(right[0]) for right, _ in sample),
-            sum(bool(right[np.argmax(probabilities)]) for right, probabilities in sample),
-            sum(bool((right & (probabilities >= 0.5)).any()) for right, probabilities in sample),
-            sum(int((~right & (probabilities >= 0.5)).sum()) for right, probabilities in sample),
+            sum(bool(right[0]) for right, _, _ in sample),
+            sum(bool(right[shown]) for right, _, shown in sample),
+            sum(bool((right & (probabilities >= LIKELY)).any()) for right, probabilities, _ in sample),
+            sum(int((~right & (probabilities >= LIKELY)).sum()) for right, probabilities, _ in sample),
             len(unmatched),
             sum(any(each.is_likely for each in verifier.judge(found)) for found in unmatched),
         )
@@ -94,6 +99,15 @@ def labelled_figures(verifier: Verifier, lists: Sequence[Sequence[Example]]) -> 
     )
 
 
+def _first_of(verifier: Verifier, pairs: Sequence[Pair]) -> int:
+    """The place of the hit that a search shows first."""
+    keys = [
+        rank_key(pair.similarity >= 1, said.is_likely, said.probability, pair.similarity)
+        for pair, said in zip(pairs, verifier.judge(pairs), strict=True)
+    ]
+    return keys.index(min(keys))
+
+
 def _probabilities(verifier: Verifier, pairs: Sequence[Pair]) -> list[float]:
     return [judged.probability for judged in verifier.judge(pairs)]
 
@@ -120,6 +134,20 @@ def borders(service: SearchService, corpus: Corpus, phrases: Sequence[Query]) ->
                 texts = {_bare(corpus.text(each)) for each in over}
                 marked[half_of(phrase.text)].append(_bare(str(hit.text)) in texts)
     return {half: BorderFigures(len(of_half), sum(of_half)) for half, of_half in marked.items()}
+
+
+def medians(service: SearchService, collection: str, recipe: Recipe, phrases: Sequence[str]) -> Mapping[str, float]:
+    """The median of the best hits' probabilities in every mode of a collection: one scale has one for all.
+
+    ``phrases`` are those that the collection does not hold.
+    """
+    found = {}
+    for name in available_modes(service.modes, recipe):
+        plain = SearchRequest(collection, mode=name, verify=VERIFIED, top_k=VERIFIED)
+        answers = search_in_batches(service, [replace(plain, text=phrase) for phrase in phrases])
+        best = [max((hit.probability or 0.0 for hit in hits), default=0.0) for hits in answers]
+        found[name] = round(median(best), 3)
+    return found
 
 
 def _overlap(hit: Hit, gold: DocumentSpan) -> bool:

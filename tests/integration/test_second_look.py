@@ -133,6 +133,24 @@ def test_hits_beyond_those_that_are_read_follow_as_they_were_found(service: Sear
     assert found.hits[2:] == plain.hits[2:]
 
 
+def test_hits_that_nothing_says_stay_nearly_as_they_were_found(
+    service: SearchService, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = SearchRequest("c", text="stays today", mode="hybrid", group_by="document", verify=0)
+    first, second, *others = service.search(request)[0].hits
+    gap = first.raw - second.raw
+    assert 0 < gap < 0.05
+
+    def order_if_second_is_likelier(by: float) -> list[str]:
+        said = {second.text: 0.1 + by}
+        monkeypatch.setattr(reader, "_of", lambda pair: Judgement(said.get(pair.text, 0.1), "unrelated"))
+        return [hit.document_id for hit in service.search(replace(request, verify=20))[0].hits]
+
+    rest = [hit.document_id for hit in others]
+    assert order_if_second_is_likelier(gap / 0.15 - 0.01) == [first.document_id, second.document_id, *rest]
+    assert order_if_second_is_likelier(gap / 0.15 + 0.01) == [second.document_id, first.document_id, *rest]
+
+
 def test_more_hits_are_read_than_shown_and_pages_agree(service: SearchService) -> None:
     whole = answer(service, verify=4).hits
     assert answer(service, verify=4, top_k=1).hits == whole[:1]

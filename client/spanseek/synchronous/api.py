@@ -63,8 +63,8 @@ class Api:
           the metadata. `copies` says how many it stands for.
         - ``per_document``: Maximum number of hits of one document: its best ones.
         - ``verify``: The number of best hits that a small network reads beside the phrase: it says `match`,
-          `differs` or `unrelated`, and these hits are ordered by its `probability`. By default 20 for one
-          search and 0 in a batch; 0 leaves the order of the first look.
+          `differs` or `unrelated`, and likely ones come first. By default 20 for one search and 0 in a batch;
+          0 leaves the order of the first look.
         - ``likely``: Only hits whose `verdict` is `match`: a match is more probable than not.
         - ``text``: The origin phrase. Give this or `vector`; it must fit into one window of the encoder. In
           mode `maxsim` it may be a whole document.
@@ -177,8 +177,8 @@ class Api:
 
         - ``collections``: The collections to search.
         - ``verify``: The number of best hits that a small network reads beside the phrase: it says `match`,
-          `differs` or `unrelated`, and these hits are ordered by its `probability`. By default 20 for one
-          search and 0 in a batch; 0 leaves the order of the first look.
+          `differs` or `unrelated`, and likely ones come first. By default 20 for one search and 0 in a batch;
+          0 leaves the order of the first look.
         - ``likely``: Only hits whose `verdict` is `match`: a match is more probable than not.
         - ``text``: The origin phrase. Give this or `vector`; it must fit into one window of the encoder. In
           mode `maxsim` it may be a whole document.
@@ -455,8 +455,8 @@ class Api:
           1,000,000 characters and 20,000 parts in all.
         - ``limit``: Maximum number of spans of a text for each phrase.
         - ``verify``: The number of best hits that a small network reads beside the phrase: it says `match`,
-          `differs` or `unrelated`, and these hits are ordered by its `probability`. By default 20 for one
-          search and 0 in a batch; 0 leaves the order of the first look.
+          `differs` or `unrelated`, and likely ones come first. By default 20 for one search and 0 in a batch;
+          0 leaves the order of the first look.
         - ``likely``: Only hits whose `verdict` is `match`: a match is more probable than not.
         - ``threshold``: Minimum similarity of a hit, or `auto`: a match is more probable than not. Without
           one the collection's applies, if it has one; 0 returns all hits.
