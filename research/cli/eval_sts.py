@@ -89,8 +89,8 @@ def eval_sts_b_context(
     if graded:
         out.print(
             f"By the first look {graded.first.pearson:.4f}, by the probability {graded.probability.pearson:.4f}, by "
-            f"its log odds {graded.log_odds.pearson:.4f} ({graded.gain.difference:+.4f} over the first look, at least "
-            f"{graded.gain.bootstrap_lower:+.4f}).",
+            f"its log odds {graded.log_odds.pearson:.4f}, by what hits are ranked by {graded.ranked.pearson:.4f} "
+            f"({graded.gain.difference:+.4f} over the first look, at least {graded.gain.bootstrap_lower:+.4f}).",
             soft_wrap=True,
         )
 

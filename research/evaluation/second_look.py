@@ -11,7 +11,7 @@ from app.requests import VERIFIED, SearchRequest
 from app.search.mode import available_modes
 from app.search.service import SearchService
 from app.search.types import Hit
-from app.search.verifying import rank_key
+from app.search.verifying import blended, rank_key
 from app.texts.spans import SpanService
 from indexer.types import Recipe
 from models.verifier.types import LIKELY, Pair
@@ -169,22 +169,30 @@ def _bare(text: str) -> str:
 class GradedFigures:
     """How scores of the best hit in a passage follow grades: the first look's, the probability, and its log odds.
 
-    ``gain`` is that of the log odds over the first look.
+    ``ranked`` is what hits are ordered by, which has both; ``gain`` is that of it over the first look.
     """
 
     first: Correlations
     probability: Correlations
     log_odds: Correlations
+    ranked: Correlations
     gain: Comparison
 
 
 def follow_grades(service: SpanService, verifier: Verifier, rows: Sequence[Row]) -> GradedFigures:
-    """The figures of rows of STS-B-Context. Of a passage's hits the most probable one counts."""
+    """The figures of rows of STS-B-Context. Of a passage's hits the greatest value counts."""
     pairs = [text_pairs(service, row.query, [row.passage], _BEST)[0] for row in rows]
     first = np.array([max(pair.similarity for pair in found) for found in pairs])
     # As POST /spans rounds it, but never without a finite logarithm.
-    second = np.array([max(_probabilities(verifier, found)) for found in pairs])
+    said = [_probabilities(verifier, found) for found in pairs]
+    second = np.array([max(of) for of in said])
+    ranked = np.array(
+        [
+            max(blended(probability, pair.similarity) for probability, pair in zip(of, found, strict=True))
+            for of, found in zip(said, pairs, strict=True)
+        ]
+    )
     odds = np.log(np.maximum(second, 1e-4) / np.maximum(1 - second, 1e-4))
     grades = np.array([row.gold for row in rows])
-    by_first, by_second, by_odds = (correlations(scores, grades) for scores in (first, second, odds))
-    return GradedFigures(by_first, by_second, by_odds, compare(odds, first, grades))
+    first_, second_, odds_, ranked_ = (correlations(scores, grades) for scores in (first, second, odds, ranked))
+    return GradedFigures(first_, second_, odds_, ranked_, compare(ranked, first, grades))

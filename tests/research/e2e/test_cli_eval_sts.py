@@ -74,7 +74,7 @@ def test_the_second_look_scores_one_half_of_the_ids() -> None:
     assert sum(half["rows"] for half in halves) == len(ROWS)
     found = run_json(*COMMAND, "--setups", "single_pass", "--half", "reported", "--verified")
     assert found["rows"] == halves[1]["rows"]
-    assert found["verified"].keys() == {"first", "probability", "log_odds", "gain"}
+    assert found["verified"].keys() == {"first", "probability", "log_odds", "ranked", "gain"}
     assert found["verified"]["probability"]["spearman"] == found["verified"]["log_odds"]["spearman"] > 0
     assert "By the first look" in run(*COMMAND, "--setups", "single_pass", "--verified")
 
