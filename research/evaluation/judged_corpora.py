@@ -1,8 +1,11 @@
-"""The corpora of the judged set: samples of calls and contracts, made from data sets that stay outside.
+"""The corpora of the judged set: samples of calls, contracts and tickets, made from data sets that stay outside.
 
 A sample is the documents of the smallest crc32 of their ids, so it depends on nothing but the ids.
 """
 
+import csv
+import gzip
+import re
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -23,6 +26,9 @@ _ID_LENGTH: Final = 36
 # Hybrid's constants were chosen on the first contracts of CUAD, by name.
 CHOSE: Final = 40
 _LONGEST: Final = 40_000
+_LONGEST_TICKET: Final = 3_000
+# Blocks of code, comments and pictures of an issue.
+_NO_PROSE: Final = re.compile(r"```.*?(?:```|$)|<!--.*?-->|<img[^>]*>|!\[[^\]]*\]\([^)]*\)", re.DOTALL)
 
 
 def sampled(documents: Iterable[Document], count: int, skip: int = 0) -> list[Document]:
@@ -51,10 +57,26 @@ def contracts(data: Path) -> list[Document]:
     return sampled((document for document in documents if len(document.text) <= _LONGEST), 40)
 
 
+def tickets(data: Path) -> list[Document]:
+    """400 issues of the test part of NLBSE'24, title and description, without code, comments and pictures."""
+    csv.field_size_limit(10**7)
+    with gzip.open(data / "nlbse24-issues/issues_test.csv.gz", "rt", encoding="utf-8", errors="replace") as file:
+        issues = (
+            (str(number), row["repo"], row["title"], _NO_PROSE.sub(" ", row["body"] or "")[:_LONGEST_TICKET].strip())
+            for number, row in enumerate(csv.DictReader(file))
+        )
+        documents = (
+            Document(f"issue-{number}", tuple(Part(text) for text in (title, body) if text), {"repository": repository})
+            for number, repository, title, body in issues
+        )
+        return sampled(documents, 400)
+
+
 CORPORA: Final[Mapping[str, Callable[[Path], list[Document]]]] = MappingProxyType(
     {
         "calls": calls,
         "contracts": contracts,
+        "tickets": tickets,
         "other_calls": partial(calls, draw=1),
         "third_calls": partial(calls, draw=2),
         "fourth_calls": partial(calls, draw=3),
