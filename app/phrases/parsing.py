@@ -75,7 +75,10 @@ def phrase_from_json(value: object) -> PhraseDraft:
 def _threshold(value: object) -> float | Auto | None:
     if value == "auto":
         return "auto"
-    check_threshold(value)
+    try:
+        check_threshold(value)
+    except InvalidInput as error:
+        raise InvalidInput(str(error), hint="Choose a number from 0 to 1, or auto.", field=error.field) from error
     return None if value is None else float(cast("float", value))
 
 

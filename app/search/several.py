@@ -53,7 +53,7 @@ def located(error: SpanseekError, number: int) -> SpanseekError:
 
 
 def merged(request: SearchRequest, collections: Sequence[str], answers: Sequence[SearchAnswer]) -> CollectionsAnswer:
-    """The best hits of all answers: exact ones, those that took the second look by probability, the others by raw.
+    """The best hits of all answers: exact ones, likely ones, then the others (``rank_key``).
 
     Equal ones are in the order of collections, then of hits.
     """

@@ -214,7 +214,7 @@ def rank_key(exact: bool, likely: bool, probability: float, raw: float) -> Order
 
 
 def blended(probability: float, raw: float) -> float:
-    """The score of both looks. It follows people's grades better than either alone (ADR 60)."""
+    """The score of both looks; of a hit that was not read that of the first."""
     return raw + _BESIDE_RAW * probability
 
 

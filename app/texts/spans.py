@@ -67,11 +67,15 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class FoundSpans:
-    """The best spans of one text, and each as a result of the search for its phrase."""
+    """The best spans of one text, and each as a result of the search for its phrase.
+
+    ``cut`` are the phrases that have more spans in it than were asked for.
+    """
 
     id: str
     hits: list[TextHit]
     results: list[Results]
+    cut: frozenset[int]
 
     @property
     def pairs(self) -> list[Pair]:
@@ -167,7 +171,8 @@ class SpanService:
 
     def _verify(self, phrases: Phrases, results: Sequence[FoundSpans]) -> tuple[Verified, ...]:
         """Let the best hits of every phrase take the second look."""
-        found = [list(_hits_of(results, phrase)) for phrase in range(len(phrases.queries))]
+        numbers = range(len(phrases.queries))
+        found = [list(_hits_of(results, phrase)) for phrase in numbers]
         best = [nsmallest(phrases.verified, hits, key=_raw_first) for hits in found]
         read = [hit for hits in best for hit in hits]
         if not read:
@@ -179,7 +184,8 @@ class SpanService:
         for (text, number), verdict in zip(read, verdicts, strict=True):
             text.hits[number] = told(_marked(phrases, text, number), verdict, unit)
         said = iter(verdicts)
-        return tuple(summary_of(list(islice(said, len(hits))), len(of)) for hits, of in zip(best, found, strict=True))
+        there = [len(found[phrase]) + any(phrase in text.cut for text in results) for phrase in numbers]
+        return tuple(summary_of(list(islice(said, len(hits))), all_) for hits, all_ in zip(best, there, strict=True))
 
     def _prepare(self, request: SpansRequest, number: int, recipe: Recipe, started: float) -> Prepared:
         """The search for one phrase; the texts to search follow."""
@@ -239,21 +245,24 @@ def _marked(phrases: Phrases, text: FoundSpans, number: int) -> TextHit:
     return replace(hit, **{name: getattr(shown, name) for name in _OF_PLACE})
 
 
-def _hits(phrases: Phrases, view: SegmentView) -> tuple[list[TextHit], list[Results]]:
-    """The hits of all phrases in one text, best first, and each as a result of its search."""
+def _hits(phrases: Phrases, view: SegmentView) -> tuple[list[TextHit], list[Results], frozenset[int]]:
+    """The hits of all phrases in one text, best first, each as a result of its search, and the phrases with more."""
     if not view.segment.manifest.units:
-        return [], []
+        return [], [], frozenset()
     snapshot = Snapshot(Generation(0, (), phrases.recipe), (view,))
     queries = [replace(query, prepared=replace(query.prepared, snapshot=snapshot)) for query in phrases.queries]
     found: list[tuple[TextHit, Results]] = []
+    cut = set()
     for number, (query, results) in enumerate(zip(queries, scan(queries), strict=True)):
         hits, prepared = finish(query, Ordered(results)).hits, query.prepared
+        if len(hits) == prepared.request.top_k < len(results.rows):
+            cut.add(number)
         for hit, row in zip(hits, results.rows, strict=False):
             of = Results(prepared.request, prepared.mode, snapshot, query.query, [row])
             found.append((_of_phrase(hit, number), of))
     # Stable: hits of one phrase stay in the order of their search.
     found.sort(key=lambda each: -each[0].raw)
-    return [hit for hit, _ in found], [of for _, of in found]
+    return [hit for hit, _ in found], [of for _, of in found], frozenset(cut)
 
 
 def _kept(phrases: Phrases, hits: Sequence[TextHit]) -> tuple[TextHit, ...]:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from pydantic_core import to_json
 
@@ -50,6 +50,10 @@ class FoundThreshold:
     warnings: tuple[str, ...] = ()
 
 
+# What a search takes as its threshold: a score, a point that was found, or `auto`: a match is more probable than not.
+Threshold: TypeAlias = float | FoundThreshold | Literal["auto"]
+
+
 @dataclass(frozen=True, slots=True)
 class MinedCount:
     """Hits of a phrase and the documents that hold them: all, or those with a value of a key of metadata.
@@ -77,7 +81,7 @@ class ThresholdNotFound(SpanseekError):
     """No threshold reaches the precision that was asked for, with these labels."""
 
 
-def threshold_fields(threshold: float | FoundThreshold | None) -> dict[str, Any]:
+def threshold_fields(threshold: Threshold | None) -> dict[str, Any]:
     """The fields of a threshold in a request."""
     if isinstance(threshold, FoundThreshold):
         return {"threshold": threshold.raw, "threshold_on": "raw"}

@@ -58,8 +58,8 @@ RANKINGS: Final = (
 
 
 BM25: Final = "bm25"
-# What the name of a ranking behind the second look ends with.
-VERIFIED: Final = "_verified"
+# What stands in the name of a ranking behind the second look before the number of hits that are read.
+VERIFIED: Final = "_verified_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +75,11 @@ class Options:
         """The rankings, those of an encoder together.
 
         >>> from models.types import SpanBounds
-        >>> [each.name for each in Options("slice", SpanBounds(), 20, ("best_span_verified", "untrained")).rankings()]
-        ['best_span_verified', 'untrained']
+        >>> [each.name for each in Options("slice", SpanBounds(), 20, ("best_span_verified_20", "lexical")).rankings()]
+        ['lexical', 'best_span_verified_20']
         """
         ours = [each for each in RANKINGS if each.encoder is None]
-        read = [replace(each, name=each.name + VERIFIED, verify=self.verify) for each in ours if self.verify]
+        read = [replace(each, name=f"{each.name}{VERIFIED}{self.verify}", verify=self.verify) for each in ours if self.verify]
         rankings = (*ours, *read, *(each for each in RANKINGS if each.encoder is not None))
         return tuple(each for each in rankings if self.wants(each.name))
 
@@ -184,7 +184,8 @@ def compared(rows: Sequence[Outcome]) -> dict[str, dict[str, object]]:
         if name != OURS and OURS in columns:
             gains = {figure: gain(columns[OURS][figure], column) for figure, column in of_figures.items()}
             report[name] |= {f"{OURS}_{figure}_gain": asdict(each) for figure, each in gains.items()}
-        if name.endswith(VERIFIED) and (before := columns.get(name.removesuffix(VERIFIED))):
+        first, verified, _ = name.partition(VERIFIED)
+        if verified and (before := columns.get(first)):
             report[name] |= {f"{each}_gain": asdict(gain(column, before[each])) for each, column in of_figures.items()}
     return report
 
@@ -212,6 +213,9 @@ def main() -> None:
         given.verify,
         tuple(given.ranking),
     )
+    possible = {BM25, *(each.name for each in replace(options, names=()).rankings())}
+    if unknown := set(given.ranking) - possible:
+        parser.error(f"There is no ranking {sorted(unknown)[0]}; there are {', '.join(sorted(possible))}.")
     corpus = read_corpus(given.data)
     queries = read_queries(given.queries, corpus)
     done = {(row.ranking, row.query) for row in read_outcomes(given.out)}

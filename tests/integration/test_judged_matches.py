@@ -88,6 +88,18 @@ def test_a_phrase_of_threshold_auto_has_its_likely_matches(workspace: Workspace,
     assert [(event.phrase, event.document_id) for event in events(phrases)] == [("again", "d0"), ("plan", "d0")]
 
 
+def test_a_phrase_that_becomes_auto_keeps_its_likely_matches(workspace: Workspace, phrases: PhraseService) -> None:
+    index(workspace)
+    phrases.add("c", PhraseDraft("plan", "cancel my plan", 0.8), backfill=True)
+    assert {event.document_id for event in events(phrases)} == {"d0", "d1"}
+    (imported,) = phrases.put("c", [PhraseDraft("plan", "cancel my plan", threshold="auto")], backfill=True).results
+    assert imported.status == "changed"
+    standing = {event.document_id: event.event for event in events(phrases)}
+    assert standing == {"d0": "matched", "d1": "withdrawn"}
+    undone = phrases.undo_threshold("c", "plan", "")
+    assert (undone.own.threshold and undone.own.threshold.value, undone.likely_only) == (0.8, True)
+
+
 def test_a_backfill_judges_as_new_documents_are(workspace: Workspace, phrases: PhraseService) -> None:
     index(workspace)
     phrases.add("c", PhraseDraft("plan", "cancel my plan", 0.9, likely_only=True), backfill=True)

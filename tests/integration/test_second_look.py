@@ -65,10 +65,15 @@ def reader() -> Reader:
 
 
 @pytest.fixture
-def service(tmp_path: Path, reader: Reader) -> Iterator[SearchService]:
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
     with Workspace(tmp_path, words=True) as made:
         made.index([Document(f"d{number}", (Part(text),)) for number, text in enumerate(TEXTS)])
-        yield SearchService(made.store, load_modes(made.encoders), lambda recipe: reader)  # type: ignore[arg-type,return-value]
+        yield made
+
+
+@pytest.fixture
+def service(workspace: Workspace, reader: Reader) -> SearchService:
+    return SearchService(workspace.store, load_modes(workspace.encoders), lambda recipe: reader)  # type: ignore[arg-type,return-value]
 
 
 def answer(service: SearchService, **options: Any) -> SearchAnswer:
@@ -377,6 +382,18 @@ def test_likely_hits_of_several_collections_are_read_without_being_told_how_many
     assert [hit.document_id for hit in found.hits] == ["d1"]
 
 
+def test_hits_of_several_collections_stand_as_those_of_one(service: SearchService, workspace: Workspace) -> None:
+    workspace.index(
+        [Document("e0", (Part("Cancel this plan!"),)), Document("e1", (Part("The plan is dear."),))], name="e"
+    )
+    request = SearchRequest("c", text="cancel the plan", verify=3, group_by="document", mode="hybrid")
+    found = search_several(service, request, ["c", "e"]).hits
+    assert {hit.verdict for hit in found} == {"match", "unrelated", "differs", None}
+    assert [hit.verdict == "match" for hit in found] == sorted((hit.verdict == "match" for hit in found), reverse=True)
+    rest = [hit.raw + 0.15 * (hit.probability or 0) for hit in found if hit.verdict != "match"]
+    assert rest == sorted(rest, reverse=True)
+
+
 def test_spans_of_texts_are_read_phrase_by_phrase(monkeypatch: pytest.MonkeyPatch, reader: Reader) -> None:
     encoders = Encoders.of({"hashing": HashingEncoder()})
     monkeypatch.setattr(encoders, "verifier", lambda recipe: reader)
@@ -396,6 +413,9 @@ def test_spans_of_texts_are_read_phrase_by_phrase(monkeypatch: pytest.MonkeyPatc
     assert spans.find(replace(request, verify=0)).verified is None
     nothing = spans.find(replace(request, threshold=1, threshold_on="raw", phrases=("a phrase of nobody",)))
     assert nothing.verified == (Verified(0, 0, complete=True),)
+    many = Document("many", tuple(Part("cancel my plan!") for _ in range(6)))
+    few, all_ = (spans.find(SpansRequest(("cancel my plan",), (many,), limit=limit)).verified for limit in (3, 20))
+    assert (few, all_) == ((Verified(3, 3, complete=False),), (Verified(12, 12, complete=True),))
     only = spans.find(replace(request, likely=True))
     assert {hit.verdict for text in only.results for hit in text.hits} == {"match"}
     monkeypatch.setattr(encoders, "verifier", lambda recipe: None)

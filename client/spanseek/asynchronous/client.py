@@ -13,7 +13,7 @@ from spanseek.asynchronous.transport import AsyncTransport
 from spanseek.embedded import EmbeddedServer
 from spanseek.hits import TextHits
 from spanseek.models import CollectionDescription
-from spanseek.requests import listed, threshold_fields
+from spanseek.requests import Threshold, listed, threshold_fields
 from spanseek.retries import Retries
 
 # Beyond the server's own deadlines, which answer with what to do.
@@ -88,7 +88,7 @@ class AsyncClient:
         texts: Iterable[str | Mapping[str, object]],
         *,
         limit: int = 3,
-        threshold: float | None = None,
+        threshold: Threshold | None = None,
         context: int = 80,
         **options: Any,  # noqa: ANN401
     ) -> list[TextHits]:

@@ -43,9 +43,12 @@ class Found:
 
 @dataclass(frozen=True, kw_only=True)
 class Hits:
-    """The best spans, best first."""
+    """The best spans, best first. ``likely`` of those that were read say the phrase; there may be more if not
+    ``complete``."""
 
     hits: list[Found]
+    likely: int | None = None
+    complete: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,6 +18,7 @@ from spanseek.mcp.answers import (
     Quotation,
 )
 from spanseek.mcp.quotations import occurrences
+from spanseek.models import Verified
 
 CollectionArgument = Annotated[str, Field(description="The name of a collection; the tool collections lists them.")]
 DocumentArgument = Annotated[str, Field(description="The id of a document, as hits name it.")]
@@ -58,7 +59,11 @@ class Tools:
         hits = await self._db.collection(collection).search(
             text, k=limit, filter=filter, context=_CONTEXT, likely=likely or None
         )
-        return Hits(hits=[Found.of(hit) for hit in hits])
+        found = [Found.of(hit) for hit in hits]
+        read = hits.answer.verified
+        if isinstance(read, Verified):
+            return Hits(hits=found, likely=read.likely, complete=read.complete)
+        return Hits(hits=found)
 
     async def read(
         self,

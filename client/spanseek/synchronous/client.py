@@ -10,7 +10,7 @@ import httpx
 from spanseek.embedded import EmbeddedServer
 from spanseek.hits import TextHits
 from spanseek.models import CollectionDescription
-from spanseek.requests import listed, threshold_fields
+from spanseek.requests import Threshold, listed, threshold_fields
 from spanseek.retries import Retries
 from spanseek.synchronous.api import Api
 from spanseek.synchronous.collection import Collection
@@ -88,7 +88,7 @@ class Client:
         texts: Iterable[str | Mapping[str, object]],
         *,
         limit: int = 3,
-        threshold: float | None = None,
+        threshold: Threshold | None = None,
         context: int = 80,
         **options: Any,  # noqa: ANN401
     ) -> list[TextHits]:

@@ -28,6 +28,7 @@ from spanseek.requests import (
     FoundThreshold,
     Mined,
     MinedCount,
+    Threshold,
     filter_body,
     filter_text,
     found_threshold,
@@ -169,7 +170,7 @@ class Collection:
         *,
         k: int = 10,
         filter: FilterLike | None = None,
-        threshold: float | FoundThreshold | None = None,
+        threshold: Threshold | None = None,
         context: int = 80,
         **options: Any,  # noqa: ANN401
     ) -> Hits:
@@ -184,7 +185,7 @@ class Collection:
         *,
         k: int = 10,
         filter: FilterLike | None = None,
-        threshold: float | FoundThreshold | None = None,
+        threshold: Threshold | None = None,
         context: int = 80,
         **options: Any,  # noqa: ANN401
     ) -> list[Hits]:
@@ -200,7 +201,7 @@ class Collection:
         text: str,
         *,
         filter: FilterLike | None = None,
-        threshold: float | FoundThreshold | None = None,
+        threshold: Threshold | None = None,
         limit: int = 100_000,
         **options: Any,  # noqa: ANN401
     ) -> Iterator[Hit]:
@@ -236,7 +237,7 @@ class Collection:
         self,
         text: str | None,
         filter: FilterLike | None,
-        threshold: float | FoundThreshold | None,
+        threshold: Threshold | None,
         context: int,
         options: Mapping[str, Any],
     ) -> dict[str, Any]:

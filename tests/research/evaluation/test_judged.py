@@ -1,6 +1,9 @@
 """Grades of hits, and the figures that they make."""
 
+import csv
+import gzip
 from collections.abc import Sequence
+from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -8,7 +11,7 @@ from hypothesis import strategies as st
 from models.types import CharSpan, Document, Part
 from research.evaluation.corpus import Corpus, DocumentSpan
 from research.evaluation.judged import JudgedSet, Judgement, sentences_of, unjudged
-from research.evaluation.judged_corpora import sampled
+from research.evaluation.judged_corpora import sampled, tickets
 from research.evaluation.judged_figures import Outcome, figures, gains, of_half, outcomes, unmarked
 from research.evaluation.judged_rankings import Found
 from research.evaluation.queries import Query
@@ -97,3 +100,16 @@ def test_a_sample_keeps_to_itself_when_others_leave(ids: list[str], count: int) 
     assert len(chosen) == min(count, len(ids))
     assert sampled(chosen, count) == chosen
     assert sampled(documents[::-1], count) == chosen
+
+
+def test_tickets_are_their_titles_and_descriptions_without_code_comments_and_pictures(tmp_path: Path) -> None:
+    body = "It fails. <!-- a comment --> ![a picture](a.png) <img src='b'>\n```\ncode()\n```\nAlways. " + "x" * 4_000
+    rows = [("web", "It breaks", body), ("web", "Only a title", "")]
+    (tmp_path / "nlbse24-issues").mkdir()
+    with gzip.open(tmp_path / "nlbse24-issues/issues_test.csv.gz", "wt", encoding="utf-8") as file:
+        csv.writer(file).writerows([("repo", "title", "body"), *rows])
+    first, second = tickets(tmp_path)
+    assert (first.id, first.metadata, first.parts[0].text) == ("issue-0", {"repository": "web"}, "It breaks")
+    assert first.parts[1].text.split()[:3] == ["It", "fails.", "Always."]
+    assert len(first.parts[1].text) <= 3_000
+    assert [part.text for part in second.parts] == ["Only a title"]

@@ -2,11 +2,14 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from app.encoders.encoders import Encoders
+from models.verifier.types import Judgement, Pair
 from research.evaluation.mode_comparison import RANKINGS, Outcome, compared, gain, main, read_outcomes
 
 TEXTS = {"a": "The red car is fast. A blue car stands here.", "b": "Snow falls in the hills. Rain falls in town."}
@@ -50,16 +53,29 @@ def test_a_run_goes_on_where_it_was(
     assert {row.ranking for row in read_outcomes(out)} == set(rankings)
 
 
+class Contrary:
+    """A verifier that finds likely what does not say it."""
+
+    def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
+        shared = [set(pair.phrase.lower().split()) & set(pair.text.lower().split()) for pair in pairs]
+        return [Judgement(0.1, "unrelated") if len(words) > 1 else Judgement(0.9, "match") for words in shared]
+
+
 def test_named_rankings_behind_the_second_look_are_set_beside_the_first(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    named = [option for name in ("hybrid", "hybrid_verified") for option in ("--ranking", name)]
+    monkeypatch.setattr(Encoders, "verifier", lambda self, recipe: Contrary())
+    named = [option for name in ("hybrid", "hybrid_verified_3") for option in ("--ranking", name)]
     monkeypatch.setattr(sys, "argv", [*arguments, "--verify", "3", *named])
     main()
     rankings = json.loads(capsys.readouterr().out)["rankings"]
-    assert set(rankings) == {"hybrid", "hybrid_verified"}
-    read = rankings["hybrid_verified"]  # the hashing encoder has no second look
-    assert read["top1_gain"] == {"difference": 0.0, "lower": 0.0, "positive": 0.0}
+    assert set(rankings) == {"hybrid", "hybrid_verified_3"}
+    assert rankings["hybrid"]["top1"] == 1.0
+    assert rankings["hybrid_verified_3"]["top1_gain"]["difference"] == -0.5  # an exact hit stays first
+    monkeypatch.setattr(sys, "argv", [*arguments, "--ranking", "hybrid_verified_3"])
+    with pytest.raises(SystemExit):
+        main()
+    assert "There is no ranking hybrid_verified_3; there are best_span, " in capsys.readouterr().err
 
 
 def test_gains_are_paired() -> None:
