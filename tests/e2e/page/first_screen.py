@@ -81,6 +81,8 @@ def first_screens(page: Any, collection: str) -> None:
             grade = grade_of(judged.get(query["id"], []), document, start)
             truth = "unjudged" if grade is None else "right" if grade else "wrong"
             counts[f"{'unmarked' if is_likely else 'marked'}, {truth}"] += 1
+            if is_likely and grade is None:
+                print(f"to judge: {query['id']} {document} {start}")
         print(query["id"], page.locator(".verdict p").inner_text(), f"({len(rows)} rows)")
     for half, counts in halves.items():
         print(half, dict(counts), f"{sum(counts.values())} rows")
