@@ -44,7 +44,9 @@ ThresholdOption = Annotated[
     Any,
     number_or_word(
         "auto",
-        option=typer.Option(help="Minimum similarity of a match, 0 to 1, or `auto`: likely ones alone; else the collection's."),
+        option=typer.Option(
+            help="Minimum similarity of a match, 0 to 1, or `auto`: likely ones alone; else the collection's."
+        ),
     ),
 ]
 TagOption = Annotated[list[str] | None, typer.Option(help="A group that it belongs to; repeat for several.")]

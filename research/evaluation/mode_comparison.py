@@ -79,7 +79,10 @@ class Options:
         ['lexical', 'best_span_verified_20']
         """
         ours = [each for each in RANKINGS if each.encoder is None]
-        read = [replace(each, name=f"{each.name}{VERIFIED}{self.verify}", verify=self.verify) for each in ours if self.verify]
+        read = [
+            replace(each, name=f"{each.name}{VERIFIED}{self.verify}", verify=self.verify)
+            for each in (ours if self.verify else ())
+        ]
         rankings = (*ours, *read, *(each for each in RANKINGS if each.encoder is not None))
         return tuple(each for each in rankings if self.wants(each.name))
 
