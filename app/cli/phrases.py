@@ -147,6 +147,8 @@ def list_phrases(
     table = Table("name", "text", "threshold", "filter", "tags", "note")
     for phrase in phrases:
         threshold = "paused" if phrase.paused else _threshold(phrase)
+        if phrase.likely_only:
+            threshold += ", likely ones"
         cells = (phrase.name, phrase.text, threshold, _filter(phrase), ", ".join(phrase.tags), phrase.note)
         table.add_row(*(Text(one_line(cell)) for cell in cells))
     out.print(table if phrases else f"{collection} has no saved phrases.")
