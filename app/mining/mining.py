@@ -126,6 +126,12 @@ class MiningService:
     def _opened(self, request: MiningRequest) -> tuple[Snapshot, AnyMode, Tuning]:
         """The snapshot, the mode and the tuning of a request."""
         _check_names(request)
+        if request.threshold == "auto":
+            raise InvalidInput(
+                "Phrases are mined above a number, not above auto.",
+                hint="A search with the threshold auto answers the number on raw that it stands for.",
+                field="threshold",
+            )
         snapshot = self._store.snapshot(request.collection)
         check_fields(snapshot, request.filter)
         mode = available_mode(self._search.modes, request.mode, request.collection, snapshot.recipe)

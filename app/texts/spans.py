@@ -175,8 +175,6 @@ class SpanService:
         found = [list(_hits_of(results, phrase)) for phrase in numbers]
         best = [nsmallest(phrases.verified, hits, key=_raw_first) for hits in found]
         read = [hit for hits in best for hit in hits]
-        if not read:
-            return tuple(summary_of([], 0) for _ in found)
         verdicts = [
             verdict for (verdict,) in self._second_look.verdicts([text.results[number] for text, number in read])
         ]

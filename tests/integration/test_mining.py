@@ -267,6 +267,7 @@ def test_another_generation_begins_anew(workspace, tmp_path) -> None:
     ("options", "field"),
     [
         ({"threshold": None}, "threshold"),
+        ({"threshold": "auto"}, "threshold"),
         ({"phrases": (MinedPhrase("a"), MinedPhrase("b", "a"))}, "phrases[1]"),
         ({"phrases": (MinedPhrase("a"), MinedPhrase("word " * 2000))}, "phrases[1].text"),
         ({"stemming": "english"}, "stemming"),

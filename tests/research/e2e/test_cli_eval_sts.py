@@ -1,15 +1,12 @@
 """``spanseek eval sts-b-context`` and ``spanseek eval sts``, from files to figures."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from app.cli import cli
 from models.errors import SpanseekError
+from tests.research.commands import run, run_json
 
 PHRASES = ["red car", "cold soup", "old house", "new road", "blue sky", "two dogs", "a tall tree", "warm bread"]
 # Of two phrases the better one is said in the passage, of the other one word at most.
@@ -28,17 +25,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     lines = ["\tline\tparaphrase\tpassage\tgoldsim", *("\t".join(map(str, (n, *row))) for n, row in enumerate(ROWS))]
     (tmp_path / "rows.tsv").write_text("\n".join(lines) + "\n", "utf-8")
     return tmp_path
-
-
-def run(*arguments: str) -> str:
-    result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.stdout
-
-
-def run_json(*arguments: str) -> Any:
-    (line,) = run(*arguments, "--json").splitlines()
-    return json.loads(line)
 
 
 def refusal(*arguments: str) -> SpanseekError:

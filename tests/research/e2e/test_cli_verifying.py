@@ -3,13 +3,10 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from app.cli import cli
 from models.artifacts import record_checksums
 from models.errors import InvalidInput
 from models.verifier import verifier
@@ -20,6 +17,7 @@ from research.training import labelled_hits
 from research.training.labelled_hits import half_of_held_out
 from research.training.verifier_data import Example
 from research.training.verifier_scale import Pairs, evidence, fit_scale
+from tests.research.commands import run, run_json
 
 TEXTS = {"a": "The red parcel never came.", "b": "Nobody saw the old cat.", "c": "Rain fell on seven blue houses."}
 # The first is said in the corpus, as the phrase has it; of the others nothing is.
@@ -72,16 +70,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write(tmp_path / "phrases.ndjson", gold)
     run("index", "--collection", "sample", "--source", "documents")
     return tmp_path
-
-
-def run(*arguments: str) -> str:
-    result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.stdout
-
-
-def run_json(*arguments: str) -> Any:
-    return json.loads(run(*arguments, "--json").splitlines()[-1])
 
 
 def test_both_looks_are_reported_for_both_halves(folder: Path) -> None:
