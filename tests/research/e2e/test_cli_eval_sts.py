@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from models.errors import SpanseekError
-from tests.research.commands import run, run_json
+from tests.research.command_line import run, run_json
 
 PHRASES = ["red car", "cold soup", "old house", "new road", "blue sky", "two dogs", "a tall tree", "warm bread"]
 # Of two phrases the better one is said in the passage, of the other one word at most.

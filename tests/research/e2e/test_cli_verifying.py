@@ -17,7 +17,7 @@ from research.training import labelled_hits
 from research.training.labelled_hits import half_of_held_out
 from research.training.verifier_data import Example
 from research.training.verifier_scale import Pairs, evidence, fit_scale
-from tests.research.commands import run, run_json
+from tests.research.command_line import run, run_json
 
 TEXTS = {"a": "The red parcel never came.", "b": "Nobody saw the old cat.", "c": "Rain fell on seven blue houses."}
 # The first is said in the corpus, as the phrase has it; of the others nothing is.
