@@ -1,6 +1,5 @@
 """``spanseek phrases``: save phrases, and read their matches in new documents."""
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,6 +21,7 @@ from app.cli.console import (
     print_json,
 )
 from app.cli.options import number_or_word, with_options
+from app.cli.progress import stop_on_interrupt
 from indexer.engine.query import Filter
 from indexer.filters.strings import printed
 from indexer.tuning import ThresholdOn
@@ -218,11 +218,14 @@ def read_matches(
     filter = EventFilter(tuple(phrase or ()), tuple(tag or ()))
     with open_services() as services:
         page = services.phrases.events(collection, limit, cursor, filter)
-        while follow:
-            _show_followed(page, as_json=as_json)
-            if not page.more:
-                time.sleep(_FOLLOWED_S)
-            page = services.phrases.events(collection, limit, page.cursor, filter)
+        if follow:
+            with stop_on_interrupt("Stopping.") as stop:
+                _show_followed(page, as_json=as_json)
+                while not stop.wait(0 if page.more else _FOLLOWED_S):
+                    page = services.phrases.events(collection, limit, page.cursor, filter)
+                    _show_followed(page, as_json=as_json)
+            err.print(f"Continue with --cursor {page.cursor}", style="dim", soft_wrap=True)
+            raise typer.Exit(130)
     if as_json:
         print_json(json_values(page))
     else:

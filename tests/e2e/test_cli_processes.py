@@ -155,4 +155,9 @@ def test_matches_are_followed_until_ctrl_c(tmp_path: Path) -> None:
             made.index([document("b", "needle in the hay")])
         assert json.loads(process.stdout.readline())["document_id"] == "b"
         process.send_signal(signal.SIGINT)
-        process.wait(timeout=PATIENCE)
+        last_lines = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 130
+        assert last_lines[0] == ""
+        cursor = last_lines[1].split()[-1]
+    with Workspace(tmp_path) as made:
+        assert made.phrases.events("c", 10, cursor).events == ()
