@@ -1,4 +1,4 @@
-"""How fast this machine reads the vectors of a case, with nothing else to do: the limit of every scan.
+"""Benchmark of plain reads of a case's vectors, with nothing else to do: their speed is the limit of every scan.
 
 python -m research.benchmarks.bandwidth CASE --threads 2
 """

@@ -115,7 +115,7 @@ def timed_run(source: Path, name: str, encoder: Encoder) -> dict[str, float]:
 
 
 def deviations(said: Sequence[tuple[float, float]], total: float) -> dict[str, float]:
-    """How far off the times left are that a job of ``total`` seconds says, as pairs of elapsed and left.
+    """Greatest relative errors of the times left that a job of ``total`` seconds says, as pairs of elapsed and left.
 
     >>> deviations([(1.0, 20.0), (20.0, 90.0), (50.0, 55.0), (99.0, 3.0)], 100.0)
     {'said': 3, 'off_left': 0.125, 'off_total': 0.1}

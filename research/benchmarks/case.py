@@ -1,4 +1,4 @@
-"""What all engines read: one corpus, its vectors, and the queries with their exact answers, in one folder.
+"""Input of all engines: one corpus, its vectors, and the queries with their exact answers, in one folder.
 
 Engines with packages of their own run in environments of their own: this module needs numpy and jaxtyping alone.
 
@@ -40,7 +40,7 @@ class StoredVectors:
 
 @dataclass(frozen=True, slots=True)
 class CaseInfo:
-    """How a case was made. Two cases with the same ``made_of`` are the same."""
+    """Origin, size, span bounds and files of vectors of a case. Two cases with the same ``made_of`` are the same."""
 
     made_of: dict[str, str | int]
     units: int
@@ -124,7 +124,7 @@ def unit_length(vectors: Float[np.ndarray, "rows dim"]) -> Float32[np.ndarray, "
 
 
 def read_info(folder: Path) -> CaseInfo:
-    """How the case in a folder was made."""
+    """Read the ``CaseInfo`` of the case in a folder."""
     stored = json.loads((folder / "case.json").read_text("utf-8"))
     stored["vectors"] = tuple(StoredVectors(**file) for file in stored["vectors"])
     return CaseInfo(**stored)

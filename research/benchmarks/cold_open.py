@@ -1,4 +1,4 @@
-"""How long the first search of a collection waits for its segments: in a folder, and in a bucket.
+"""Benchmark of a collection's first search, which waits for its segments: in a folder, and in a bucket.
 
     python -m research.benchmarks.cold_open [--units 100000] [--dim 384] [--repeats 5] [--url URL] [--json]
 

@@ -1,4 +1,4 @@
-"""What the first search costs: a command from its start to its answer, a server until it is ready, and its memory.
+"""Benchmark of the first search: a command from its start to its answer, a server until it is ready, and its memory.
 
     SPANSEEK_DATA_DIR=DATA python -m research.benchmarks.cold_start --collection sample \\
         [--old FOLDER] [--old-data DATA] [--runs 5]

@@ -26,7 +26,7 @@ from research.benchmarks.worker import Measured
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the command was given. ``limit_s`` is how long one kind of search is timed; engines may use
+    """Options of the command. ``limit_s`` is how long one kind of search is timed; engines may use
     ``memory_limit_gb``; ``envs`` has a virtual environment for every engine with packages of its own, by its name."""
 
     source: str

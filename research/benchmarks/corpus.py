@@ -55,7 +55,7 @@ def copy(sources: Sequence[Source], recipe: Recipe, folder: Path, segment_units:
 
 
 def stored_vectors(segments: Sequence[Segment]) -> tuple[StoredVectors, ...]:
-    """Where the vectors of segments lie, seen from the folder that holds the segments."""
+    """Files of the segments' vectors, relative to the folder that holds the segments."""
     return tuple(
         StoredVectors(
             f"{segment.folder.name}/{layout.VECTORS}", f"{segment.folder.name}/{layout.SCALES}", segment.manifest.units

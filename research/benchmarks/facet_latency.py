@@ -160,7 +160,7 @@ def sizes_of(store: Store) -> tuple[int, Counter[str]]:
 
 
 def _content(file: str) -> str:
-    """What a file of a segment is of.
+    """Kind of content that a file of a segment holds.
 
     >>> [_content(file) for file in ("facets.i8", "nuggets.faiss", "word_units.u32", "vectors.i8")]
     ['facets', 'nuggets', 'words', 'units']

@@ -35,7 +35,7 @@ _NEAR = 0.85  # raw; what `labels propose` draws around without a threshold
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """How often a threshold was found and its promise kept. ``within`` is 0.05 on both sides of the promise."""
+    """Rates of thresholds found and of promises kept. ``within`` is 0.05 on both sides of the promise."""
 
     phrases: int
     samples: int

@@ -1,4 +1,4 @@
-"""What filter expressions cost: one search of all units, one of the hundredth that passes, one of a single document.
+"""Benchmark of filter expressions: one search of all units, one of the hundredth that passes, one of a single document.
 
 Units are random vectors, in documents of a hundred, with a number, a date and a list each. Searches alternate in one
 run; ``ratio`` is that of the medians. ``first_ms`` is a search with a filter that no other had before: it reads and

@@ -1,4 +1,4 @@
-"""What a newcomer waits for: importing the client, opening a folder, and its first hit, embedded and over HTTP.
+"""Benchmark of a newcomer's waits: importing the client, opening a folder, and its first hit, embedded and over HTTP.
 
     python -m research.benchmarks.first_hit
 

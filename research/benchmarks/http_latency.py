@@ -1,4 +1,4 @@
-"""What a caller waits for: ``POST /search`` on a served collection, encoding and scan included.
+"""Benchmark of the latency of ``POST /search`` to a caller of a served collection, encoding and scan included.
 
     python -m research.benchmarks.http_latency --source COLLECTION --units 100000 [--requests 2000] [--clients 8]
 

@@ -1,4 +1,4 @@
-"""What verifying the files of opened segments costs: seconds a gigabyte, and searches beside it and after it.
+"""Benchmark of verifying the files of opened segments: seconds a gigabyte, and searches beside it and after it.
 
     SPANSEEK_DATA_DIR=DATA python -m research.benchmarks.integrity --collection NAME [--rounds 200]
 

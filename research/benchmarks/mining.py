@@ -1,4 +1,4 @@
-"""What mining saves: all spans over a threshold of many phrases, together and one by one.
+"""Benchmark of the time that mining saves: all spans over a threshold of many phrases, together and one by one.
 
 Units are random vectors, in documents of a hundred. A phrase is near a sum of three units that stand beside each other,
 so that it has a hit or two. ``ratio`` is the time of exporting all phrases one by one, estimated from some of them,

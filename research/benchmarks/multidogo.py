@@ -41,7 +41,7 @@ PHRASES = {
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What a customer said at once, and the intents it was given."""
+    """Turn of a customer: what was said at once, and the intents it was given."""
 
     id: str
     text: str

@@ -1,4 +1,4 @@
-"""What the page costs in a browser: first paint, the first hit, the threshold slider, a large document, and its size.
+"""Benchmark of the page in a browser: first paint, first hit, threshold slider, a large document, and the page's size.
 
     python -m research.benchmarks.page_figures [--encoder slice] [--documents 10000] [--moves 60] [--json]
 

@@ -38,7 +38,7 @@ def passage_of(
 
 
 def passage_texts(segments: Sequence["Segment"], passage_units: Int[np.ndarray, " passages_and_one"]) -> list[str]:
-    """What stands in every passage."""
+    """Return the text of every passage."""
     texts, first = [], 0
     for segment in segments:
         last = first + segment.manifest.units

@@ -57,7 +57,7 @@ def _nth_unit(ranges: Int[np.ndarray, "runs 2"], number: int) -> int:
 
 
 def _phrase(source: Source, unit: int, length: int) -> str | None:
-    """What stands in so many units, on one line; nothing if they reach beyond the part or are no words."""
+    """Text of so many units, on one line; None if they reach beyond the part or hold fewer than three words."""
     segment = source.segment
     part = segment.part_of(unit)
     if unit + length > segment.part_units[part + 1]:

@@ -1,4 +1,4 @@
-"""What do thousands of saved phrases, and judging their matches, add to the indexing of documents?
+"""Benchmark of the time that thousands of saved phrases, and judging their matches, add to the indexing of documents.
 
     python -m research.benchmarks.phrases_at_ingestion --source FILE [--phrases 10000] [--units 60] [--documents 1]
         [--threshold 0.85] [--likely-only] [--encoder slice] [--rounds 20] [--cpu] [--json]

@@ -29,7 +29,7 @@ _COLLECTION = "bench"
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to make: cases of these sizes, with so many queries, all drawn with one seed."""
+    """Cases to make: of these sizes, with so many queries, all drawn with one seed."""
 
     source: str
     units: tuple[int, ...]

@@ -35,7 +35,7 @@ Vectors = Float32[np.ndarray, "_tokens dim"]
 
 
 class _Based:
-    """What an encoder shares with the one that it stands before."""
+    """Members that an encoder shares with the one that it stands before."""
 
     def __init__(self, base: Encoder) -> None:
         self._base = base

@@ -1,4 +1,4 @@
-"""What does counting all documents cost beside a search for the best ten spans?
+"""Benchmark of counting all documents: its cost beside a search for the best ten spans.
 
     python -m research.benchmarks.previews --case WORK/case-1000000 [--queries 30] [--floor 0.7] [--json]
 
@@ -26,7 +26,7 @@ from research.benchmarks.engines.scan import open_segments
 
 
 def milliseconds(work: Callable[[], object]) -> float:
-    """How long one call takes."""
+    """Milliseconds that one call of ``work`` takes."""
     started = time.perf_counter()
     work()
     return (time.perf_counter() - started) * 1000

@@ -1,4 +1,4 @@
-"""What a cluster costs a query: the executor ``ray`` on this machine beside the engine in one process, on equal data.
+"""Benchmark of a cluster's cost a query: the executor ``ray`` on this machine beside one engine process, on equal data.
 
 Units are random vectors, in eight segments. Queries of both alternate in one run, after the actors hold the segments;
 ``added_p50_ms`` is the difference of the medians, and other load changes the least times least. ``batch`` is one query

@@ -71,7 +71,7 @@ class SleepingEncoder(HashingEncoder):
 
 @dataclass(frozen=True, slots=True)
 class Sleeping:
-    """What an actor is sent to sleep instead of encoding."""
+    """Factory that an actor is sent: its maker of segments sleeps instead of encoding."""
 
     segments: SegmentsOptions
     collection_id: str
@@ -79,7 +79,7 @@ class Sleeping:
     rate: float
 
     def __call__(self) -> LocalMaker:
-        """What makes segments there."""
+        """Return the maker of segments, in the actor."""
         encoder = SleepingEncoder(self.rate)
         segments = make_segments(self.segments)
         return LocalMaker(segments, self.collection_id, self.recipe, encoder, UnitPass(encoder))

@@ -1,4 +1,4 @@
-"""What share of the exact answers an engine found."""
+"""Recall: the share of the exact answers that an engine found."""
 
 from collections.abc import Hashable, Sequence
 
@@ -27,7 +27,7 @@ def recall(
 
 
 def _pairs(missing: Sequence[float], others: Sequence[float], tie: float) -> int:
-    """How many pairs of scores can be made that differ by no more than ``tie``; both rising."""
+    """Count the disjoint pairs, a score of either list, that differ by no more than ``tie``; both lists rise."""
     left, right, pairs = 0, 0, 0
     while left < len(missing) and right < len(others):
         if abs(missing[left] - others[right]) <= tie:

@@ -40,7 +40,7 @@ def headings(*, short: bool = False) -> list[str]:
 
 
 def read_line(result: Result) -> str:
-    """What the result of a plain read says, in words."""
+    """Describe the result of a plain read, in words."""
     return (
         f"{result['units']:,} units: {result['threads']} threads read the vectors in {result['ms']:.2f} ms "
         f"({result['gb_per_s']:.1f} GB/s), one in {result['ms_1_thread']:.2f} ms "
@@ -49,12 +49,12 @@ def read_line(result: Result) -> str:
 
 
 def skipped_line(result: Result) -> str:
-    """Why an engine was not measured."""
+    """State why an engine was not measured."""
     return f"{result['engine']}, {result['units']:,} units: {result['skipped']}."
 
 
 def notes(results: Sequence[Result]) -> list[str]:
-    """What stands under a table: plain reads, and engines that were skipped."""
+    """Notes under a table: plain reads, and engines that were skipped."""
     reads = [read_line(result) for result in results if _is_read(result)]
     return reads + [skipped_line(result) for result in results if result.get("skipped")]
 
@@ -76,7 +76,7 @@ def as_markdown(results: Sequence[Result]) -> str:
 
 
 def read_results(path: Path) -> list[Result]:
-    """What an earlier run printed with ``--json``: the last line of a file."""
+    """Read the results that an earlier run printed with ``--json``: the last line of a file."""
     try:
         results: list[Result] = json.loads(path.read_text("utf-8").splitlines()[-1])
     except (OSError, ValueError, IndexError) as error:

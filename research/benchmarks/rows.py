@@ -56,7 +56,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """How good an engine's answers are."""
+    """Quality of an engine's answers."""
 
     recall: float | None
     agreement: float
@@ -85,7 +85,7 @@ class Evaluator:
         self._maxsim: Float32[np.ndarray, "queries passages"] | None = None
 
     def quality(self, finds: Finds, answers: Sequence[Sequence[object]], reads_vectors: bool) -> Quality:
-        """What the answers to the first queries are worth. An engine that reads none has no exact answer."""
+        """Quality of the answers to the first queries. An engine that reads no vectors has no exact answer."""
         if finds == "spans":
             return self._of_spans(answers)
         agreement = fmean(self._agreement(number, answer) for number, answer in enumerate(answers))

@@ -1,4 +1,4 @@
-"""How long does the second look take, and how much memory?
+"""Benchmark of the second look: the time and the memory that it takes.
 
     SPANSEEK_DATA_DIR=DATA python -m research.benchmarks.second_look --collection C --phrases FILE [--corpus C] [--json]
 

@@ -1,4 +1,4 @@
-"""What the span score costs a scan: the terms of length and borders against the literal cosine, and an older checkout.
+"""Benchmark of scans by span score: terms of length and borders against the literal cosine, and an older checkout.
 
     SPANSEEK_DATA_DIR=DATA python -m research.benchmarks.span_scores --collection NAME [--old FOLDER --old-data DATA]
 

@@ -12,7 +12,7 @@ CHUNK = 4096
 
 
 def span_ends(case: Case, begin: int, end: int) -> Int[np.ndarray, " starts"]:
-    """Where the parts end that units ``begin:end`` belong to: no span that starts there goes farther."""
+    """Ends of the parts that units ``begin:end`` belong to: no span that starts at such a unit goes farther."""
     starts = np.arange(begin, end)
     return case.part_units[np.searchsorted(case.part_units, starts, side="right")]
 
@@ -51,7 +51,7 @@ def span_vectors(
 
 
 def count_spans(case: Case) -> int:
-    """How many spans a corpus has at most."""
+    """Upper bound on the number of spans in a corpus."""
     sizes = np.diff(case.part_units)
     return int(
         sum(np.maximum(sizes - length + 1, 0).sum() for length in range(case.info.shortest, case.info.longest + 1))

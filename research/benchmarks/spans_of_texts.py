@@ -111,7 +111,7 @@ def index_and_search(client: Client, texts: Sequence[str]) -> dict[str, float]:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """How long work takes."""
+    """Seconds that ``work`` takes."""
     started = time.perf_counter()
     work()
     return time.perf_counter() - started

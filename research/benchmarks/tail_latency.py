@@ -1,4 +1,4 @@
-"""How late the last of many actors is: a simulation of up to a thousand, from one actor's times.
+"""Simulation of tail latency: how late the last of many actors is, up to a thousand, from one actor's times.
 
 A search waits for the slowest of its actors. Every actor draws its time from a measured distribution, one of whose
 answers in a hundred is slow: pauses, other searches, a page that is not in memory. Without replicas a search takes the

@@ -141,7 +141,7 @@ def _index(store: Store, encoders: Encoders, name: str, turns: Sequence[Turn]) -
 
 
 def _labelled(proposed: LabelCandidates, turns: Mapping[str, Turn]) -> Iterator[Label]:
-    """What the turns' intents say of the candidates."""
+    """Yield the labels that the turns' intents give the candidates."""
     intents = {phrase: intent for intent, phrase in PHRASES.items()}
     for number, one in enumerate(proposed.candidates, 1):
         degree = 5.0 if intents[one.phrase] in turns[one.span.document_id].intents else 0.0
@@ -182,7 +182,7 @@ def _places(proposed: LabelCandidates, truth: Truth) -> Bool[np.ndarray, "phrase
 
 
 def _at_threshold(truth: Truth, at: AtThreshold, labelled: Bool[np.ndarray, "phrases turns"]) -> Judged:
-    """What became of a promise, in all pairs but those that were labelled."""
+    """Judge a promise by all pairs but those that were labelled."""
     reached, match = (truth.raw >= at.raw) & ~labelled, truth.match & ~labelled
     hits = int((reached & match).sum())
     interval = at.precision.low, at.precision.high
@@ -208,7 +208,7 @@ def _by_phrase(truth: Truth, threshold: float) -> dict[str, object]:
 
 
 def _repeated(truth: Truth, near: float | None, labels: int) -> dict[str, object]:
-    """How often promises are kept, over draws with other seeds; without ``near``, of labels drawn from anywhere."""
+    """Rates of promises kept, over draws with other seeds; without ``near``, of labels drawn from anywhere."""
     draw = _anywhere if near is None else _Proposing(truth, near)
     judged, matches = [], []
     for seed in range(_ROUNDS):

@@ -1,4 +1,4 @@
-"""How long searches take while others upload gzip bombs, wait for tasks, or wait for a catalog that is locked.
+"""Benchmark of search latency while others upload gzip bombs, wait for tasks, or wait for a catalog that is locked.
 
     python -m research.benchmarks.under_attack --seconds 10 --pairs 3
 

@@ -47,7 +47,7 @@ _PATIENCE_S = 1800.0
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to write, in so many rounds, and how many searches to time while nothing is written."""
+    """Documents to write, in so many rounds, and the number of searches to time while nothing is written."""
 
     documents: int = 1_000
     document_units: int = 60
@@ -123,7 +123,7 @@ class Searcher:
                 self._answered.notify_all()
 
     def saw(self, generation: int) -> float:
-        """When the first answer came that is of this generation, or of a later one; waits for it."""
+        """Wait for the first answer that is of this generation, or of a later one, and return when it came."""
         with self._answered:
             if not self._answered.wait_for(lambda: self._first(generation) is not None, _PATIENCE_S):
                 raise InvalidInput(f"No search saw generation {generation}.", hint="Look into the server's log.")

@@ -60,7 +60,7 @@ def _timed_build(engine: BenchEngine, case: Case, folder: Path) -> float:
 
 
 def _warm_up(engine: BenchEngine, queries: Queries) -> None:
-    """What is compiled or read at first use is no part of a latency."""
+    """Warm the engine up: what is compiled or read at first use is no part of a latency."""
     for number in range(min(_WARM_UP, len(queries))):
         engine.search(queries[number : number + 1])
     engine.search(queries[:BATCH])

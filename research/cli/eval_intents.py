@@ -33,7 +33,7 @@ def eval_intents(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """How well turns are found by the name of their intent: best span, whole turn and both, beside BM25."""
+    """Measure how well turns are found by the name of their intent: best span, whole turn and both, beside BM25."""
     from app.search.mode import mode_named
     from research.evaluation.intents import read_intents
     from research.evaluation.topical_modes import mode_scores

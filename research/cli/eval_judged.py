@@ -30,7 +30,7 @@ def eval_judged(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """What users would find: every mode beside BM25 and a plain script, by judgements of the first five hits."""
+    """Compare every mode with BM25 and a plain script by what users would find: judgements of the first five hits."""
     from research.evaluation import judged as judgements
     from research.evaluation.corpus import Corpus
     from research.evaluation.judged_figures import outcomes

@@ -38,7 +38,7 @@ def eval_auto_encoding(
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """How much of a sentence its nuggets hold: the share of tokens that a decoder says right, by ratio and selector."""
+    """Measure how much of a sentence its nuggets hold: the share of tokens decoded right, by ratio and selector."""
     from models.artifacts import load_artifact
     from models.encoders.nuggets.base import check_ratio
     from research.evaluation.auto_encoding import RATIOS, AutoEncodingReport, decode_all, selector_of
@@ -102,7 +102,7 @@ def eval_nugget_selection(
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Which tokens become nuggets, and where each one helps: figures 5, 7 and 8 of the Nugget paper."""
+    """Show which tokens become nuggets, and where each one helps: figures 5, 7 and 8 of the Nugget paper."""
     from models.artifacts import load_artifact
     from models.errors import InvalidInput
     from research.evaluation.nugget_lm import kinds_of, ratios_of, segments_of

@@ -31,7 +31,7 @@ def eval_paraphrase_identification(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """How well MaxSim of nuggets finds the document that says the same: table 2 of the Nugget paper."""
+    """Measure how well MaxSim of nuggets finds the document that says the same: table 2 of the Nugget paper."""
     from models.encoders.nuggets.base import check_ratio
     from research.evaluation.paraphrase_identification import read_tasks
 

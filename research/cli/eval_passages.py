@@ -45,7 +45,7 @@ def eval_passage_reranking(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """How well MaxSim of nuggets finds the section of the same article: table 2 of the Nugget paper."""
+    """Measure how well MaxSim of nuggets finds the section of the same article: table 2 of the Nugget paper."""
     from models.encoders.nuggets.base import check_ratio
     from research.evaluation.passage_set import read_passage_tasks
 

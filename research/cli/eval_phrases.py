@@ -20,7 +20,7 @@ def eval_phrase_similarity(
     encoder: Annotated[str | None, typer.Option(help="Encoder to evaluate.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """How well the cosine of two phrases follows what people said of them, beside the untrained encoder."""
+    """Measure how well the cosine of two phrases follows people's judgements of them, beside the untrained encoder."""
     from research.evaluation.phrase_similarity import averages, evaluate_phrases
 
     settings = Settings()

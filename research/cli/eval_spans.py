@@ -44,7 +44,7 @@ def eval_span_retrieval(
     verify: Annotated[int, typer.Option(min=0, max=100, help="So many hits are read by the second look.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """How often the gold spans of queries, and their documents, are found in a corpus, beside BM25."""
+    """Measure how often the gold spans of queries, and their documents, are found in a corpus, beside BM25."""
     from research.evaluation.corpus import read_corpus
     from research.evaluation.queries import read_queries
     from research.evaluation.retrieval_metrics import measure, reachable

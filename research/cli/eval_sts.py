@@ -48,7 +48,7 @@ def eval_sts_b_context(
     scores: Annotated[Path | None, typer.Option(help="Keep scores in this folder, and go on from them.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """How well the best span's cosine follows human similarity: Table 1 of the SLICE paper."""
+    """Measure how well the best span's cosine follows human similarity: Table 1 of the SLICE paper."""
     from research.evaluation.setups import PAPER
     from research.evaluation.sts_b_context import half_of, read_rows
     from research.evaluation.table1 import Entry, Table1, make_report, swept_entries
@@ -115,7 +115,7 @@ def eval_sts(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """How well the cosine of two sentences, each encoded alone, follows human similarity: STS-B, SICK, STS of years."""
+    """Measure how well the cosine of two sentences encoded alone follows human similarity: STS-B, SICK, STS 2012-16."""
     from research.evaluation.sts import evaluate_sentences
     from research.training.sources import read_excluded
 

@@ -67,7 +67,7 @@ def eval_sample(
     ] = "span_score",
     as_json: JsonOption = False,
 ) -> None:
-    """How often the sample corpus's gold spans are found, beside BM25."""
+    """Measure how often the sample corpus's gold spans are found, beside BM25."""
     from research.evaluation.sample import evaluate_sample
 
     settings = Settings()

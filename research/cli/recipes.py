@@ -24,7 +24,7 @@ _RECENT = 20  # steps over which the pace is averaged
 
 
 class Folders(Protocol):
-    """Where a run writes."""
+    """Folders that a run writes to."""
 
     @property
     def out(self) -> Path:

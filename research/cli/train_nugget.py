@@ -144,7 +144,7 @@ def _weights(pairs: Iterable[str]) -> "NuggetWeights":
 
 
 def _shape(pairs: Iterable[str]) -> "NuggetShape":
-    """What the recipe draws for a step, less what an option overrules."""
+    """Return the recipe's draw for a step, less what an option overrules."""
     from research.training.nugget_data import NuggetShape
 
     names = [field.name for field in fields(NuggetShape) if field.type in (int, "int")]

@@ -151,7 +151,7 @@ def _weights(pairs: Iterable[str]) -> "tuple[Weights, DistillationWeights]":
 
 
 def _shape(pairs: Iterable[str]) -> "Shape":
-    """How many texts of which kind the recipe draws for a step, less what an option overrules."""
+    """Return the recipe's numbers of texts of each kind for a step, less what an option overrules."""
     from research.training.batches import Shape
 
     names = [field.name for field in fields(Shape)]

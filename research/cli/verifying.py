@@ -91,7 +91,7 @@ def eval_labelled_hits(
     weights: Annotated[Path | None, typer.Option(help="Folder of the verifier, else the shipped one.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """What the second look says of labelled hits of searches, of phrases that neither trained nor chose."""
+    """Measure what the second look says of labelled hits of searches, of phrases that neither trained nor chose."""
     from research.evaluation.second_look import labelled_figures
     from research.training.labelled_hits import half_of_held_out, read_labelled
 

@@ -1,7 +1,8 @@
-"""How much of a text its nuggets hold: the share of tokens that a decoder says right (section 5.1 of the Nugget paper).
+"""Evaluation of how much of a text its nuggets hold (section 5.1 of the Nugget paper).
 
-The decoder is given the true tokens before each one. What it says right without any nugget it knows of the language
-alone. Selectors are compared on the same sentences, each by the decoder that learnt to read what it chooses.
+The figure is the share of tokens that a decoder says right. The decoder is given the true tokens before each one. What
+it says right without any nugget it knows of the language alone. Selectors are compared on the same sentences, each by
+the decoder that learnt to read what it chooses.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +27,7 @@ _BATCH = 32
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """Which tokens were said wrong, at one ratio, and how many vectors a sentence had."""
+    """Tokens said wrong, at one ratio, and the mean number of a sentence's vectors."""
 
     wrong: TokenLosses
     vectors: float
@@ -39,7 +40,7 @@ class Decoded:
 
 @dataclass(frozen=True, slots=True)
 class AutoEncodingReport:
-    """What was said of the same sentences, by selector and ratio; at ratio 0 without any vector."""
+    """Results of decoding the same sentences, by selector and ratio; at ratio 0 without any vector."""
 
     decoded: Mapping[str, Mapping[float, Decoded]]
 
@@ -79,7 +80,7 @@ def selector_of(artifact: Artifact) -> str:
 def decode_all(
     artifact: Artifact, encoder: NuggetEncoder, segments: Segments, cache: Path, ratios: Sequence[float]
 ) -> dict[float, Decoded]:
-    """What a model says of every segment, given what stands for it at each ratio, and given nothing (ratio 0)."""
+    """Decode every segment with a model, given what stands for it at each ratio, and given nothing (ratio 0)."""
     model = load_language_model(artifact, encoder)
     decoded: dict[float, Decoded] = {}
     for ratio in ratios:
@@ -94,7 +95,7 @@ def decode_all(
 def _wrong(
     model: NuggetLanguageModel, encoder: NuggetEncoder, segments: Segments, histories: Histories, *, shown: bool
 ) -> TokenLosses:
-    """Which tokens of every segment are not the likeliest ones."""
+    """Mark the tokens of every segment that are not the likeliest ones."""
     backbone = backbone_of(encoder)
     wrong = np.zeros((len(segments), model.shape.segment), np.float32)
     scored = np.zeros(wrong.shape, bool)

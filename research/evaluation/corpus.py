@@ -41,7 +41,7 @@ class Corpus:
         self._parts = {id: part_spans(document) for id, document in self.documents.items()}
 
     def text(self, where: DocumentSpan) -> str:
-        """What a span says."""
+        """Text of a span."""
         return where.span.of(self.documents[where.document_id].text)
 
     def units(self, where: DocumentSpan) -> UnitSpan:
@@ -84,7 +84,7 @@ def _good(source: Source) -> Iterator[Document]:
 
 
 def part_spans(document: Document) -> list[CharSpan]:
-    """Where the parts of a document lie in its text.
+    """Spans of a document's parts in its text.
 
     >>> from models.types import Part
     >>> part_spans(Document("a", (Part("Hi."), Part(""), Part("You?"))))

@@ -1,4 +1,4 @@
-"""How the terms of mode hybrid are best weighed: gold spans by the weights of words, and by reciprocal rank fusion.
+"""Search for the best weights of mode hybrid's terms: gold spans by weights of words, and by reciprocal rank fusion.
 
     python -m research.evaluation.hybrid_weights --data documents.ndjson --queries queries.ndjson
 

@@ -1,4 +1,4 @@
-"""How good the first hits of a ranking are, by the grades of a judged set."""
+"""Quality of the first hits of a ranking, by the grades of a judged set."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -129,7 +129,7 @@ def unmarked(outcome: Outcome) -> float:
 def gains(
     rows: Mapping[str, Sequence[Outcome]], over: str, value: Callable[[Outcome], float | None] = share
 ) -> dict[str, Gain]:
-    """How much larger a value is than that of one ranking, by a paired bootstrap over the queries that have it.
+    """Gains in a value over one of the rankings, by a paired bootstrap over the queries that have it.
 
     Empty if none has it.
     """

@@ -1,4 +1,4 @@
-"""What every system finds for the queries of a judged set: all search modes of a collection, BM25, a plain script."""
+"""Rankings of every system for the queries of a judged set: all search modes of a collection, BM25, a plain script."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -94,7 +94,7 @@ def _ranking(queries: Sequence[Query], answers: Sequence[Ranked]) -> Ranking:
 def rankings(
     systems: Mapping[str, System], queries: Sequence[Query], folder: Path | None
 ) -> Iterator[tuple[str, Ranking]]:
-    """What every system finds, with its name; what the folder keeps of an earlier run is not searched again."""
+    """Yield every system's name and ranking; what the folder keeps of an earlier run is not searched again."""
     for name, system in systems.items():
         kept = folder / f"{name.replace(', ', '-').replace(' ', '-')}.json" if folder else None
         if kept is not None and kept.exists():

@@ -33,7 +33,7 @@ _SHORTEST, _LONGEST = 3, 6
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """How many verbatim occurrences there are, at most 1,000 for each phrase, and how many rank before all else."""
+    """Number of verbatim occurrences, at most 1,000 for each phrase, and of those that rank before all else."""
 
     occurrences: int
     first: int

@@ -1,4 +1,4 @@
-"""Which search mode finds gold spans: hybrid beside best span, whole sentence, BM25 and the untrained encoder.
+"""Comparison of search modes by gold spans found: hybrid, best span, whole sentence, BM25 and the untrained encoder.
 
     python -m research.evaluation.mode_comparison --data documents.ndjson --queries queries.ndjson --out rows.ndjson
 

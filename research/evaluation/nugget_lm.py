@@ -136,7 +136,7 @@ def named(kinds: Sequence[str], folders: Sequence[Path]) -> list[str]:
 
 
 def kinds_of(artifact: Artifact) -> list[Kind]:
-    """What a model has learnt to read."""
+    """Kinds of vectors that a model has learnt to read."""
     kinds: Any = artifact.config["kinds"]
     return list(kinds)
 

@@ -1,4 +1,4 @@
-"""What is chosen as a nugget, and what each holds: figures 5, 7 and 8 of the Nugget paper."""
+"""Tokens chosen as nuggets, and what each nugget holds: figures 5, 7 and 8 of the Nugget paper."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -85,7 +85,7 @@ def single_nugget_gains(
 def _gains(
     model: NuggetLanguageModel, backbone: Backbone, segments: Segments, histories: Histories, number: int
 ) -> Float[np.ndarray, "nuggets tokens"]:
-    """What each nugget alone adds to the probability of every token; NaN for tokens that do not count."""
+    """Probability that each nugget alone adds to every token; NaN for tokens that do not count."""
     many = len(histories.places(number))
     given, following = spoken(backbone, segments, [number])
     read = gather(histories, [[number]] * (many + 1), [number] * (many + 1))

@@ -199,7 +199,7 @@ def _gather(
     texts: int,
     pool: Pool,
 ) -> DocumentVectors:
-    """What becomes of every window's token vectors, text by text."""
+    """Pool every window's token vectors, and gather the results text by text."""
     return _together([(owner, normalize(pool(vectors))) for owner, vectors in windows], texts, windows[0][1].shape[1])
 
 

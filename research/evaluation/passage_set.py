@@ -24,7 +24,7 @@ _MOST_FOUND = 200
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How many tasks, drawn by which seed; and how many words a passage has: longer ones are left out, not cut."""
+    """Number of tasks, seed of their draw, and bounds of a passage's words: longer ones are left out, not cut."""
 
     tasks: int = 1_024
     seed: int = 13

@@ -156,7 +156,7 @@ def _semeval(path: Path, scorer: Scorer) -> Figures:
 
 
 def _turney(path: Path, scorer: Scorer) -> Figures:
-    """How often the answer beats four others, and also all five with the words of the phrase in reverse order."""
+    """Percentage of answers that beat four others, and also all five with the words of the phrase in reverse order."""
     choices = read_turney(path)
     candidates = [[choice.answer, *choice.others] for choice in choices]
     texts = [text for row in candidates for text in row]

@@ -109,7 +109,7 @@ def read_pic(path: Path) -> list[PairInText]:
 
 
 def _place(text: str, phrase: str, other: str, other_phrase: str) -> tuple[int, int]:
-    """Where two phrases stand in two texts: in the same place, if they do so, or where each stands first.
+    """Places of two phrases in two texts: the same place, if both stand there, or the first of each.
 
     >>> _place("a track, the track was cut", "track", "a track, the road was cut", "road")
     (13, 13)
@@ -121,7 +121,7 @@ def _place(text: str, phrase: str, other: str, other_phrase: str) -> tuple[int, 
 
 
 def _rows(path: Path, records: Iterable[object], make: Callable[..., Row]) -> list[Row]:
-    """What is made of every record of a file; the first that has another form is an error."""
+    """Make a row of every record of a file; the first that has another form is an error."""
     rows: list[Row] = []
     for record in records:
         try:

@@ -110,7 +110,7 @@ def _semeval(encoder: Encoder, test: Path, training: Path) -> tuple[int, Figures
 
 
 def _turney(encoder: Encoder, path: Path) -> tuple[int, Figures]:
-    """How often the answer is the nearest of five, as Phrase-BERT and PEARL ask; and of seven, as Turney does.
+    """Share of answers that are the nearest of five, as Phrase-BERT and PEARL ask; and of seven, as Turney does.
 
     The two more are the phrase's own words. A tie is no answer.
     """

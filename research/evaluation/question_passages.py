@@ -25,7 +25,7 @@ class QuestionSet:
 
 
 def read_questions(data: Path) -> tuple[QuestionSet, dict[str, QuestionSet]]:
-    """What is learnt from (half of QED, the claims of SciFact's training file), and the sets that are measured.
+    """Read the set to learn from (half of QED, the claims of SciFact's training file), and the sets that are measured.
 
     Passages of QED that answer a question of the training half are in its test set, too, as passages alone.
     """

@@ -1,4 +1,4 @@
-"""What restoration is worth to retrieval: bi-encoders trained from it and without it (Table 4 of RE, at our scale)."""
+"""Evaluation of restoration for retrieval: bi-encoders trained from it and without it (Table 4 of RE, at our scale)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

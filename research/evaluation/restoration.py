@@ -1,4 +1,4 @@
-"""How well texts come back from their vectors: Tables 2 and 3 of RE, with exact matches and confidences."""
+"""Evaluation of restoring texts from their vectors: Tables 2 and 3 of RE, with exact matches and confidences."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""How good ranked spans are, beside gold spans.
+"""Metrics of ranked spans, beside gold spans.
 
 Data sets mark whole sentences and clauses, often longer than any span that is searched, or single names, shorter than
 any. So three things are counted:

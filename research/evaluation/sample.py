@@ -77,7 +77,7 @@ def evaluate_sample(
 
 
 def shortest_span(phrases: Sequence[str]) -> int:
-    """How many units nine phrases of ten have at least: a shorter span can hardly mean the same.
+    """Number of units that nine phrases of ten have at least: a shorter span can hardly mean the same.
 
     The SLICE paper (section 3) takes its bounds from a sample of origin phrases, the longest span so that it covers
     nine of ten; this is the same for the shortest.

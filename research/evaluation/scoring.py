@@ -17,7 +17,7 @@ from research.evaluation.setups import SETUPS, BestByLength, SetUp, span_score
 
 
 def shared_units(one: UnitSpan, other: UnitSpan) -> int:
-    """How many units stand in both spans.
+    """Number of units that stand in both spans.
 
     >>> shared_units(UnitSpan(0, 4), UnitSpan(2, 9))
     2

@@ -167,7 +167,7 @@ def _bare(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GradedFigures:
-    """How scores of the best hit in a passage follow grades: the first look's, the probability, and its log odds.
+    """Correlations of grades with scores of a passage's best hit: the first look's, the probability, and its log odds.
 
     ``ranked`` is what hits are ordered by, which has both; ``gain`` is that of it over the first look.
     """

@@ -1,4 +1,4 @@
-"""Where sentences seem to end: for baselines and data sets that count in sentences; the search knows none."""
+"""Apparent ends of sentences, for baselines and data sets that count in sentences; the search does not use them."""
 
 import re
 from itertools import pairwise

@@ -48,7 +48,7 @@ _BLOCK = 500
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How much larger our Pearson's r is than theirs, and whether that can be chance.
+    """Difference by which our Pearson's r exceeds theirs, and whether that can be chance.
 
     ``williams_t`` and ``williams_p`` are Williams' test. ``bootstrap_lower`` is the one-sided 95 % lower bound of the
     difference, ``bootstrap_positive`` the share of resamples in which ours is larger.
@@ -85,7 +85,7 @@ def compare(
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """How far one mean exceeds another: one-sided 95 % lower bound, share of resamples above 0."""
+    """Difference by which one mean exceeds another: one-sided 95 % lower bound, share of resamples above 0."""
 
     difference: float
     lower: float
@@ -143,7 +143,7 @@ def bootstrap_differences(
 
 
 def resample(rows: int, resamples: int) -> Iterator[Int[np.ndarray, "resamples rows"]]:
-    """How often every row is drawn in each resample, with replacement and a fixed seed; in blocks.
+    """Yield, in blocks, how often every row is drawn in each resample, with replacement and a fixed seed.
 
     >>> [(block.shape, set(block.sum(axis=1).tolist())) for block in resample(4, 600)]
     [((500, 4), {4}), ((100, 4), {4})]

@@ -66,7 +66,7 @@ def counted_words(text: str) -> Counter[str]:
 
 
 def compared(name: str, own: Counter[str], others: dict[str, Counter[str]]) -> Compared:
-    """What is lost and garbled.
+    """Compare a file's own words with those of other readers: what is lost, and what is garbled.
 
     >>> own, others = Counter("aab"), {"x": Counter("abc"), "y": Counter("abbc")}
     >>> result = compared("file", own, others)

@@ -41,7 +41,7 @@ OWN_ID = "document_id"
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """How a corpus is indexed, and how it is searched. Mode maxsim needs a ``nugget_ratio``.
+    """Options of indexing and searching a corpus. Mode maxsim needs a ``nugget_ratio``.
 
     The second look reads so many of the best hits as ``verify`` says.
     """
@@ -142,7 +142,7 @@ def _best(answers: Sequence[Sequence[Hit]], top_k: int) -> list[DocumentSpan]:
 
 
 def span_of(hit: Hit) -> DocumentSpan:
-    """Where a hit stands."""
+    """Span of a hit in its document."""
     return DocumentSpan(hit.document_id, CharSpan(hit.start, hit.end))
 
 

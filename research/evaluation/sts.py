@@ -122,7 +122,7 @@ def _folded(pair: SentencePair) -> tuple[str, str]:
 
 
 def find_file(data: Path, form: SentenceSet, split: Split) -> Path:
-    """Where a split of a set lies in a data folder; ``InvalidInput`` where it does not."""
+    """Path of a split of a set in a data folder. Raises ``InvalidInput`` where there is none."""
     names = form.dev if split == "dev" else form.test
     for path in (data / (name + suffix) for name in names for suffix in ("", ".gz")):
         if path.is_file():

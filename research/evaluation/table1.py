@@ -88,7 +88,7 @@ class Table1:
         self._gold_pairs = Scoring(self._queries, [row.paraphrase for row in rows], folder, tell)
 
     def __len__(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return len(self._gold)
 
     def correlations(self, entry: Entry) -> Correlations:
@@ -96,7 +96,7 @@ class Table1:
         return correlations(self._scores(entry, self._bounds), self._gold)
 
     def degree_error(self, entry: Entry, default: Knots | None) -> DegreeError:
-        """How far an entry's scores, five times as large, are from the grades: as raw, and through a calibration."""
+        """Mean absolute error of an entry's scores, times five, against grades: as raw, and through a calibration."""
         raw = raws(self._scores(entry, self._bounds).astype(np.float64))
         score = None if default is None else score_from_raw(raw, default)
         return DegreeError(self._error(raw), None if score is None else self._error(score))
@@ -186,7 +186,7 @@ def make_report(
 
 
 def swept_entries(encoder: str, named: Sequence[Entry], baseline: Entry | None) -> list[Entry]:
-    """What a sweep covers: the single pass, and what else compares spans of the entries named and the baseline.
+    """Entries that a sweep covers: the single pass, and what else compares spans of the entries named and the baseline.
 
     >>> named = [Entry("slice", "full_context"), Entry("slice", "ngram_forward")]
     >>> [str(entry) for entry in swept_entries("slice", named, Entry("untrained", "single_pass"))]

@@ -59,7 +59,7 @@ class TopicFigures:
 
 
 def encoder_scores(encoder: Encoder, topics: Topics, bounds: SpanBounds, discount: float) -> dict[str, Scores]:
-    """How an encoder scores: best span, with and without the discount for short ones, the whole turn, and mixtures.
+    """Scores of an encoder: best span, with and without the discount for short ones, the whole turn, and mixtures.
 
     >>> from models.encoders.hashing import HashingEncoder
     >>> topics = Topics(["a red car", "snow"], ["car"], np.array([[True, False]]), ["cars"])

@@ -18,7 +18,7 @@ _UNSEEN = 0.1  # what a word counts that no text has
 
 
 class AdaptiveSoftmax(nn.Module):
-    """How likely a word is in a state. It begins as frequencies alone.
+    """Adaptive softmax: the likelihood of every word in a state. It begins as frequencies alone.
 
     ``order`` holds the ids of all words, the most frequent first; the first ``cuts[0]`` are frequent, and rare ones
     are in classes between one cut and the next.

@@ -1,4 +1,4 @@
-"""What stands for each segment of a text: its nuggets, or one vector, the mean of its token vectors.
+"""Vectors that stand for each segment of a text: its nuggets, or one vector, the mean of its token vectors.
 
 Both are of a frozen encoder, so that they are computed once and kept in a file.
 """
@@ -70,7 +70,7 @@ class Read:
 
 
 def kind_named(name: str) -> Kind:
-    """What can stand for a segment, by its name. Raises ``InvalidInput`` where there is none of this name.
+    """Return the kind of vectors for a segment, by its name. Raises ``InvalidInput`` where there is none of this name.
 
     >>> kind_named("mean")
     'mean'

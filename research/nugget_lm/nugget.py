@@ -83,7 +83,7 @@ class DecoderLayer(nn.Module):
 
 
 def waves(positions: int, dim: int) -> Float[Tensor, "positions dim"]:
-    """What positions begin as: sines and cosines, so that near ones are alike (Vaswani et al., 2017, section 3.5).
+    """Initial vectors of positions: sines and cosines, so that near ones are alike (Vaswani et al., 2017, section 3.5).
 
     A short training that begins with random ones ends with 7 % more perplexity (notes/nugget-language-model.md).
 
@@ -99,7 +99,7 @@ def waves(positions: int, dim: int) -> Float[Tensor, "positions dim"]:
 def residual_bias(
     scores: Float[Tensor, "texts nuggets"], real: Bool[Tensor, "texts nuggets"], width: int
 ) -> Float[Tensor, "texts 1 1 nuggets"]:
-    """What is added to the logits of cross-attention: ``s / sqrt(d)``, and nothing gets through from padding.
+    """Term added to the logits of cross-attention: ``s / sqrt(d)``; -inf at padding, from which nothing gets through.
 
     >>> residual_bias(torch.tensor([[2.0, 5.0]]), torch.tensor([[True, False]]), 4)
     tensor([[[[1., -inf]]]])

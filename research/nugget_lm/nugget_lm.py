@@ -26,7 +26,7 @@ _TINY_INIT = 0.02
 
 @dataclass(frozen=True, slots=True)
 class LmShape:
-    """How wide and deep the decoder is, how long a segment, and how many segments ago it may look.
+    """Width and depth of the decoder, length of a segment, and the number of segments back that it may look.
 
     With ``places`` it receives the position of every nugget in the text to reconstruct. Auto-encoding needs it; a model
     that reads earlier segments does better without.
@@ -69,7 +69,7 @@ class NuggetLanguageModel(nn.Module):
         _initialise([self.enter, entry, self.leave], self.nothing, seed)
 
     def states(self, given: Int[Tensor, "texts target"], read: Read) -> Float[Tensor, "texts target dim"]:
-        """What predicts, at every place, the token after it."""
+        """States that predict, at every place, the token after it."""
         vectors = self.read(read.vectors) + self.ages[read.ages]
         if self.shape.places:
             placed = (read.ages == 0) & (read.places >= 0)

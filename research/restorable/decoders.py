@@ -26,7 +26,7 @@ class CrossAttention(nn.Module):
         )
 
     def forward(self, hidden: Hidden, source: Source, cache: Cache) -> Hidden:
-        """What is to be added to the hidden states."""
+        """Return the attention's output, to be added to the hidden states."""
         vectors, padding = source.vectors, ~source.real
         added: Tensor
         added, _ = self.attention(self.norm(hidden), vectors, vectors, key_padding_mask=padding, need_weights=False)
@@ -51,7 +51,7 @@ class InputDecoder(Decoder):
     def _with_vectors(
         self, hidden: Hidden, source: Source, start: int
     ) -> tuple[Float[Tensor, "texts _more width"], Bool[Tensor, "texts 1 _more _keys"]]:
-        """What the layers read, and what each token of it may read."""
+        """Input of the layers, and the mask of what each token of it may read."""
         texts, count, _ = hidden.shape
         prefix, real = source.vectors.shape[1], source.real
         causal = torch.ones(count + start + prefix, count + start + prefix, dtype=torch.bool, device=hidden.device)

@@ -1,1 +1,1 @@
-"""How the parts this project ships are trained. Encoders never import this package."""
+"""Training of the parts that this project ships. Encoders never import this package."""

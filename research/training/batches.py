@@ -54,7 +54,7 @@ class Draw:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How many texts of which kind make a batch.
+    """Numbers of texts of each kind in a batch.
 
     ``near`` of the pairs are set into contexts of their own topic. Beside each of the ``questions`` stands prose of its
     topic, of which a sentence is learnt as well: so that a question stays as near to what may answer it as it was.
@@ -255,7 +255,7 @@ _STYLES = (
 
 
 def _joint(words: Sequence[str], rng: random.Random) -> int:
-    """Where to set a phrase in: after a comma or a stop if there is one (two times of three), or anywhere."""
+    """Choose where to set a phrase in: after a comma or a stop if there is one (two times of three), or anywhere."""
     joints = [number + 1 for number, word in enumerate(words) if word[-1] in ",.;:"]
     if joints and rng.random() < 0.67:
         return rng.choice(joints)

@@ -46,7 +46,7 @@ class BiEncoder:
 
 @dataclass(frozen=True, slots=True)
 class BiEncoderConfig:
-    """How a bi-encoder learns: in each step so many questions, whose passages are the others' negatives.
+    """Training options of a bi-encoder: in each step so many questions, whose passages are the others' negatives.
 
     ``sharpness`` multiplies the cosines before the softmax.
     """

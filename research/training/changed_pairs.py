@@ -48,7 +48,7 @@ class Row:
 
 @dataclass(slots=True)
 class Balance:
-    """How many more words the texts that say it have shared and had so far, and how often a kind was used."""
+    """Excess so far, in shared words and in all words, of the texts that say it; and the uses of each kind."""
 
     ahead: float = 0.0
     longer: int = 0

@@ -16,7 +16,7 @@ from research.training.nugget_data import NuggetShape
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What the losses count beside the distillation, which counts 1."""
+    """Losses' weights, relative to the distillation, whose weight is 1."""
 
     graded: float = 1.0
     isolated: float = 0.3
@@ -68,7 +68,7 @@ UPPERS: tuple[Upper, ...] = ("slice", "backbone")
 
 @dataclass(frozen=True, slots=True)
 class NuggetWeights:
-    """What the losses count; one that counts nothing is not computed."""
+    """Losses' weights; a loss of weight 0 is not computed."""
 
     contrastive: float = 1.0
     segments: float = 1.0
@@ -121,7 +121,7 @@ class NuggetConfig:
 
 
 def upper_named(name: str) -> Upper:
-    """Whose upper layers, by name. Raises ``InvalidInput`` for any other.
+    """Return the source of the upper layers, by name. Raises ``InvalidInput`` for any other.
 
     >>> upper_named("backbone")
     'backbone'

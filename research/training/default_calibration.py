@@ -127,7 +127,7 @@ def fit_default(encoder: Encoder, texts: Texts, seed: int, score: SpanScore = CO
 
 
 def _figures(fitted: Fit, raw: Float[np.ndarray, " spans"], degree: Float[np.ndarray, " spans"]) -> dict[str, float]:
-    """How far scores and degrees are apart; ``after`` is of pairs that the map had not seen."""
+    """Errors of scores against degrees; ``after`` is of pairs that the map had not seen."""
     return {
         "error_before": calibration_error(reliability(raw, degree)),
         "error_after": calibration_error(reliability(fitted.unseen, degree)),
@@ -147,7 +147,7 @@ def _cosines(encoder: Encoder, spans: Sequence[GradedSpan]) -> Float[np.ndarray,
 
 
 def _span_sum(phrase: CharSpan, units: CharSpans, vectors: UnitVectors) -> Float[np.ndarray, " dim"]:
-    """What is stored of the units that a phrase touches, summed."""
+    """Sum of the stored vectors of the units that a phrase touches."""
     first = int(np.searchsorted(units[:, 1], phrase.start, side="right"))
     last = int(np.searchsorted(units[:, 0], phrase.end, side="left"))
     return dequantize(*quantize(vectors[first:last])).sum(axis=0)

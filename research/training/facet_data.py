@@ -26,7 +26,7 @@ Ids: TypeAlias = Int32[np.ndarray, " _words"]
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """What a reader reads of a text, and the words near it that are no stop words, as numbers."""
+    """Text as a reader reads it, and the words near it that are no stop words, as numbers."""
 
     text: Ids
     near: Ids
@@ -79,7 +79,7 @@ def of_phrases(texts: Sequence[str], words: WordVectors, reader: Reader) -> Iter
 
 
 def phrase_bounds(running: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Where runs of at most three words between stop words begin and end; longer runs give their last three.
+    """Yield the bounds of runs of at most three words between stop words; longer runs give their last three.
 
     >>> list(phrase_bounds("the hot dog is a large and very old hot tasty snack".split()))
     [(1, 3), (5, 6), (9, 12)]

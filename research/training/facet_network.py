@@ -86,7 +86,7 @@ class FacetNetwork(nn.Module):
     def _inputs(
         self, vectors: Float[Tensor, "texts words _read"], mask: Bool[Tensor, "texts words"]
     ) -> tuple[Float[Tensor, "texts words dim"], Float[Tensor, "texts 1 dim"]]:
-        """What the encoder reads: words, and end marks."""
+        """Inputs of the encoder: words, and end marks."""
         ends = self.end.expand(len(vectors), 1, -1)
         if self.shape.encoder == "small":
             return vectors * self.shape.dim**0.5 + self.positions[: vectors.shape[1]], ends

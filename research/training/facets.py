@@ -46,7 +46,7 @@ class FacetConfig:
     encoder: str = "untrained"  # the frozen one, where the shape has one
 
     def facts(self, words: WordVectors, reader: Reader, texts: int, step: int) -> dict[str, JsonValue]:
-        """What a reader of the weights must know."""
+        """Facts that a reader of the weights must know."""
         facts: dict[str, JsonValue] = {
             "recipe": "facets.v1",
             "word_vectors_sha256": words.sha256,

@@ -32,7 +32,7 @@ Losses = Mapping[str, Float[Tensor, ""]]
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """How long and how fast to learn: linear warm-up, then a cosine down to zero.
+    """Length and rates of the training: linear warm-up, then a cosine down to zero.
 
     With an ``average``, what is saved are weights averaged over steps, of which so large a share is kept in each.
     """

@@ -21,7 +21,7 @@ _TINY = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class DistillationWeights:
-    """What the parts of the self-distillation loss count."""
+    """Weights of the parts of the self-distillation loss."""
 
     cosine: float = 1.0
     similarities: float = 20.0
@@ -70,7 +70,7 @@ def best_span_cosines(
 def added_by_length(
     query_units: Int[Tensor, " queries"], discount: float, bounds: SpanBounds
 ) -> Float[Tensor, "queries lengths"] | None:
-    """What the span score adds to the cosine of a span of every length, from 0; None where nothing is discounted.
+    """Terms that the span score adds to the cosine of a span of every length, from 0; None where nothing is discounted.
 
     >>> added_by_length(torch.tensor([2]), 0.5, SpanBounds(1, 2)).numpy().round(3)
     array([[ 0.   , -0.347,  0.   ]], dtype=float32)
@@ -178,7 +178,7 @@ def similarity_loss(student: Float[Tensor, "spans narrow"], teacher: Float[Tenso
 
 
 def border_loss(student: Float[Tensor, "queries spans"], teacher: Float[Tensor, "queries spans"]) -> Float[Tensor, ""]:
-    """How a query's cosine falls from the first span, its match, to others of the same text: as the teacher's does.
+    """Loss that has a query's cosine fall as the teacher's does: from its match, the first span, to others of its text.
 
     Takes cosines. Only the falls count, not the level, which graded pairs decide.
 

@@ -208,7 +208,7 @@ def _halved(module: torch.nn.Module) -> dict[str, torch.Tensor]:
 
 
 def _facts(config: NuggetConfig, backbone: Backbone, step: int) -> dict[str, JsonValue]:
-    """What a reader of the weights must know: on what they stand and how they were made."""
+    """Facts that a reader of the weights must know: on what they stand and how they were made."""
     sets = {name: source.licence for name, source in (PROSE | PHRASES).items()}
     licences = {name: licence for name, licence in sets.items() if name != "multidogo"}
     all_licences: Mapping[str, JsonValue] = licences | {"stsb-train": "CC BY-SA 4.0", "ppdb": "CC BY 3.0"}
@@ -247,6 +247,6 @@ def _article_facts(texts: NuggetTexts) -> dict[str, JsonValue]:
 
 
 def _run(config: NuggetConfig, backbone: Backbone) -> dict[str, JsonValue]:
-    """What must be the same for a run to go on from a checkpoint: all that is known of it but the number of steps."""
+    """Facts that must be the same for a run to go on from a checkpoint: all known of it but the number of steps."""
     facts = _facts(config, backbone, step=0) | {"schedule": asdict(replace(config.schedule, steps=0))}
     return facts | {"contents": digests({"exclude": config.exclude, "pairs": config.pairs})}

@@ -106,7 +106,7 @@ class Reader:
     def _boundary_loss(
         self, selected: Selected, states: Float[Tensor, "windows padded dim"], windows: Sequence[Window], ratio: float
     ) -> Float[Tensor, ""]:
-        """How badly scores tell where the best segments of this ratio end (logistic)."""
+        """Logistic loss of the scores in telling where the best segments of this ratio end."""
         targets, scores = [], []
         for row, window in enumerate(windows):
             places = slice(self.backbone.begin, self.backbone.begin + len(window))
@@ -140,7 +140,7 @@ class Sections:
 
 @dataclass(frozen=True, slots=True)
 class NuggetTexts:
-    """What documents are made of: prose in its order, by kind; pairs of sentences that say the same; synonyms.
+    """Material of documents: prose in its order, by kind; pairs of sentences that say the same; synonyms.
 
     And articles, of which ``near`` gives the numbers of those nearest in topic to one of them, itself among them.
     """
@@ -157,7 +157,7 @@ NO_TEXTS = NuggetTexts({}, [], {})
 
 @dataclass(frozen=True, slots=True)
 class NuggetShape:
-    """What a step draws: how many documents, of how many words; how many of them are made of pairs of sentences.
+    """Draw of a step: the number of documents, their words, and how many of them are made of pairs of sentences.
 
     A document keeps between ``least_kept`` and ``most_kept`` of its sentences on either side: the fewer, the less two
     documents that say the same have in common. ``of_articles`` come on top of the ``documents``.

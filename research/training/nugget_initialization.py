@@ -1,4 +1,4 @@
-"""What nugget training begins with: a scorer that knows where meanings change, and a projection that spreads them.
+"""Initial state of nugget training: a scorer that knows where meanings change, and a projection that spreads them.
 
 Both are fitted to what the frozen encoder makes of texts that no step draws. Without them the scorer would choose at
 random, and the upper layers would learn from its choices for hundreds of steps. In the end the projection is fitted
@@ -76,7 +76,7 @@ def end_well(
 def boundaries(
     vectors: Float32[np.ndarray, "tokens dim"], ratios: Sequence[float], marks: Bool[np.ndarray, " tokens"]
 ) -> tuple[Float32[np.ndarray, " tokens"], Float32[np.ndarray, "segments dim"]]:
-    """How often each token ends a segment, over the best segmentations at some ratios; and all segments' means.
+    """Share of the best segmentations, one per ratio, in which each token ends a segment; and all segments' means.
 
     Segments end with punctuation as long as there is enough of it.
     """

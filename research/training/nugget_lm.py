@@ -149,7 +149,7 @@ def _some_alone(read: Read, rows: Iterable[int], rng: np.random.Generator) -> Re
 
 
 def _facts(config: NuggetLmConfig, encoder: NuggetEncoder, material: LmMaterial, step: int) -> dict[str, JsonValue]:
-    """What a reader of the weights must know: on what they stand and how they were made."""
+    """Facts that a reader of the weights must know: on what they stand and how they were made."""
     facts: dict[str, JsonValue] = {
         "recipe": RECIPE,
         "encoder": encoder.fingerprint,

@@ -1,4 +1,4 @@
-"""What nuggets learn from, as functions of tensors.
+"""Losses that nuggets learn from, as functions of tensors.
 
 The forward values are those of the search (eq. 10); scores take part in them with a value of nothing and a gradient,
 which is how the scorer learns from a choice that has none.
@@ -95,7 +95,7 @@ def decoding_loss(
 def decode(
     backbone: Backbone, decoder: NuggetDecoder, read: ReadNuggets, given: Int[Tensor, "texts target"]
 ) -> Float[Tensor, "texts target vocabulary"]:
-    """What the decoder makes likely after every token that is given, by the backbone's own word embeddings."""
+    """Logits of the decoder for what follows every token that is given, by the backbone's own word embeddings."""
     words = backbone.word_embeddings
     with backbone.precision():
         states = decoder(words[given], read.vectors, read.scores, read.real)
@@ -105,7 +105,7 @@ def decode(
 def targets_of(
     backbone: Backbone, windows: Sequence[Window]
 ) -> tuple[Int[Tensor, "texts target"], Int[Tensor, "texts target"]]:
-    """What a decoder is given, and what it is to say next; a text begins and ends with the special tokens."""
+    """Tokens that a decoder is given, and those to say next; a text begins and ends with the special tokens."""
     ids, mask = backbone.pad(windows)
     following = ids.masked_fill(~mask, _IGNORED)[:, 1:]
     return ids[:, :-1].to(backbone.device), following.to(backbone.device)
@@ -155,7 +155,7 @@ def maxsim_scores(
 def query_shares(
     real: Bool[Tensor, "queries nuggets"], scores: Float[Tensor, "queries nuggets"] | None
 ) -> Float[Tensor, "queries nuggets"]:
-    """What each nugget of a query counts: all the same, with the gradient that a softmax of the scores would have.
+    """Weight of each nugget of a query: all the same, with the gradient that a softmax of the scores would have.
 
     >>> query_shares(torch.tensor([[True, True, False]]), None)
     tensor([[0.5000, 0.5000, 0.0000]])

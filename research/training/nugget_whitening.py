@@ -30,7 +30,7 @@ _BATCH = 16
 
 @dataclass(frozen=True, slots=True)
 class WhiteningTexts:
-    """What to fit to: a folder of known sets, less sentences of ``exclude``; texts of one's own; so many of either."""
+    """Texts to fit to: a folder of known sets, less sentences of ``exclude``; texts of one's own; so many of either."""
 
     data: Path | None = None
     exclude: Path | None = None

@@ -1,4 +1,4 @@
-"""What a step of SLICE minimises: losses of a draw of texts, and of triplets; weighted, by name."""
+"""Objectives that a step of SLICE minimises: losses of a draw of texts, and of triplets; weighted, by name."""
 
 import random
 from collections.abc import Sequence
@@ -62,13 +62,13 @@ class ReadDraw:
 
 @dataclass(frozen=True, slots=True)
 class Teachers:
-    """Who reads spans alone: of short texts the frozen backbone, which they are to stay as near to as they were."""
+    """Readers of spans alone: of short texts the frozen backbone, which these are to stay as near to as they were."""
 
     spans: Backbone
     short: Backbone
 
     def alone(self, texts: Sequence[str], short: range) -> Float[Tensor, "texts dim"]:
-        """What they make of texts, of which those in a range of numbers are short ones."""
+        """Return the teachers' vectors of texts, of which those in a range of numbers are short ones."""
         taught = alone(self.spans, texts)
         if short and self.short is not self.spans:
             taught[short.start : short.stop] = alone(self.short, texts[short.start : short.stop])
@@ -102,7 +102,7 @@ def read_draw(student: Backbone, teachers: Teachers, drawn: Draw, config: SliceC
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """How queries found their matches, as cosines: with the best span of every context, and with the spans drawn.
+    """Cosines with which queries found their matches: with the best span of every context, and with the spans drawn.
 
     ``inside`` and ``inside_taught`` are of the spans drawn of the query's own context, the match first, as the
     student and as the teacher has them. ``negatives`` are ``best`` less the contexts that match as well as their own.

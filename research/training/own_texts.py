@@ -25,7 +25,7 @@ WORD = re.compile(r"\w")
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What a line must hold: texts with words in them, and a score from 0 to 1 if one is asked for.
+    """Required contents of a line: texts with words in them, and a score from 0 to 1 if one is asked for.
 
     ``example`` is shown to whoever sends something else; ``field`` is the option that named the file.
     """
@@ -222,7 +222,7 @@ class TripletFile:
 
 
 def place(number: int, rows: int, seed: int) -> int:
-    """Where the triplet stands that comes at ``number``: every round goes through all rows, in an order of its own.
+    """Row of the triplet that comes at ``number``: every round goes through all rows, in an order of its own.
 
     The order is that of steps of one length around a circle, which a length without a common divisor leads past
     every row. It takes no memory.
@@ -239,7 +239,7 @@ def place(number: int, rows: int, seed: int) -> int:
 
 
 def _checked_offsets(path: Path, unwanted: Set[str]) -> "array[int]":
-    """Where every line begins that is not blank and not unwanted; the first that is no triplet is an error."""
+    """Byte offsets of the lines that are not blank and not unwanted; the first that is no triplet is an error."""
     check_file(path, FORM)
     if path.suffix == ".gz":
         raise FORM.refused(str(path), "it is compressed, and lines are read from all over it")

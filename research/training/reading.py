@@ -68,7 +68,7 @@ def _units_of(backbone: Backbone, joined: Sequence[UnitTokens], longest: int) ->
 
 
 def alone(teacher: Backbone, texts: Sequence[str]) -> Float[Tensor, "texts dim"]:
-    """What the frozen backbone makes of texts on their own: unit-length means of token vectors."""
+    """Vectors that the frozen backbone gives texts on their own: unit-length means of token vectors."""
     tokens = teacher.tokenize(texts)
     order = sorted(range(len(texts)), key=lambda number: len(tokens[number].ids))
     batches = [order[begin : begin + TEACHER_BATCH] for begin in range(0, len(order), TEACHER_BATCH)]

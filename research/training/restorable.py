@@ -44,7 +44,7 @@ class RestorableConfig:
     anchor: float = 0.0
 
     def facts(self, texts: int, step: int, encoder: str, backbone: str) -> dict[str, JsonValue]:
-        """What a reader of the weights must know."""
+        """Facts that a reader of the weights must know."""
         return {
             "recipe": "restorable.v1",
             **({"begins": True} if self.shape.begins else {}),

@@ -51,7 +51,7 @@ def read_whole(data: Path, source: str, split: Split) -> Iterator[Passage]:
 
 
 def read_material(data: Path, articles: int, seed: int = 13) -> list[Passage]:
-    """What is learnt from: all dialogues, and the paragraphs that hold so many sentences of Wikipedia."""
+    """Read the passages to learn from: all dialogues, and the paragraphs that hold so many sentences of Wikipedia."""
     dialogues = [passage for source in DIALOGUES for passage in read_passages(data, source, "train")]
     prose = list(_limited(read_passages(data, "wikipedia", "train"), articles))
     material = dialogues + prose

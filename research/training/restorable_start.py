@@ -1,4 +1,4 @@
-"""Where the training of restorable embeddings begins: a vocabulary learnt from the texts, and an untrained network."""
+"""Start of the training of restorable embeddings: a vocabulary learnt from the texts, and an untrained network."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -47,7 +47,7 @@ _MOST_SYNONYMS = 12
 
 @dataclass(frozen=True, slots=True)
 class RewriteShape:
-    """How often a rule is applied: of a word, or of a sentence."""
+    """Probabilities with which a rule is applied: to a word, or to a sentence."""
 
     synonym: float = 0.25
     drop: float = 0.08

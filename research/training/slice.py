@@ -39,7 +39,7 @@ _FIT_DRAWS = 80  # steps' worth of spans to which it is fitted in the end
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What a run learns from: texts to draw from, or triplets, or both."""
+    """Material that a run learns from: texts to draw from, or triplets, or both."""
 
     texts: Texts | None
     triplets: TripletFile | None = None
@@ -115,7 +115,7 @@ def train_slice(config: SliceConfig, material: Material | None = None, hooks: Lo
 
 
 def layers(backbone: Backbone) -> dict[str, torch.nn.Parameter]:
-    """What weights hold: all but the embeddings, which are half of the size, and the pooler, which is not used."""
+    """Parameters that weights hold: all but the embeddings, half of the size, and the pooler, which is not used."""
     return {name: parameter for name, parameter in backbone.model.named_parameters() if name.startswith("encoder.")}
 
 
@@ -210,7 +210,7 @@ def _ranked(student: Backbone, teachers: Teachers, texts: Texts, config: SliceCo
 
 
 def _facts(config: SliceConfig, backbone: Backbone, step: int) -> dict[str, JsonValue]:
-    """What a reader of the weights must know: on what they stand and how they were made."""
+    """Facts that a reader of the weights must know: on what they stand and how they were made."""
     sources = PROSE | PHRASES | (QUESTIONS if config.shape.questions else {})
     licences: dict[str, JsonValue] = {name: source.licence for name, source in sources.items()}
     facts: dict[str, JsonValue] = {
@@ -251,7 +251,7 @@ def _own_facts(config: SliceConfig) -> dict[str, JsonValue]:
 
 
 def _run(config: SliceConfig, backbone: Backbone) -> dict[str, JsonValue]:
-    """What must be the same for a run to go on from a checkpoint: all that is known of it but the number of steps."""
+    """Facts that must be the same for a run to go on from a checkpoint: all known of it but the number of steps."""
     facts = _facts(config, backbone, step=0) | {"schedule": asdict(replace(config.schedule, steps=0))}
     named = ("exclude", "texts", "pairs", "triplets")
     return facts | {"contents": digests({name: getattr(config, name) for name in named})}

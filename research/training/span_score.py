@@ -87,14 +87,14 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Fitness:
-    """How good parameters are: Pearson's correlation with the grades, and the F1 of searches for paraphrases."""
+    """Fitness of parameters: Pearson's correlation with the grades, and the F1 of searches for paraphrases."""
 
     pearson: float
     f1: float
 
     @property
     def total(self) -> float:
-        """What is maximised."""
+        """Sum that learning maximises."""
         return self.pearson + self.f1
 
 
@@ -112,7 +112,7 @@ class Grades:
         ]
 
     def fitness(self, score: SpanScore) -> Fitness:
-        """How good a span score is."""
+        """Return the fitness of a span score."""
         bests = [search.best(score)[0] for search in self._alone]
         overlaps = [search.best(score)[1] for search in self._pools]
         return Fitness(float(np.corrcoef(bests, self._degrees)[0, 1]), float(np.mean(overlaps)))
@@ -175,7 +175,7 @@ def _discounts(score: SpanScore) -> Iterator[SpanScore]:
 
 
 def _borders(score: SpanScore) -> Iterator[SpanScore]:
-    """What starts and ends cost where no border is, and at that of a clause."""
+    """Yield the candidates for the costs of starts and ends where no border is, and at that of a clause."""
     for none, clause in product(COSTS, COSTS):
         if none <= clause:
             costs = (none, clause, 0.0, 0.0, 0.0, 0.0)

@@ -17,7 +17,7 @@ _WORD = re.compile(r"[a-z]{4,}")
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """What batches are made of: paragraphs that serve as context, by kind; short texts; graded pairs.
+    """Material of batches: paragraphs that serve as context, by kind; short texts; graded pairs.
 
     ``near`` gives a context of a phrase's own topic (:class:`research.training.reading.Topics`), if asked for.
     """

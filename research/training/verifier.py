@@ -189,7 +189,7 @@ class PairClassifier(torch.nn.Module):
         return logits
 
     def surprises(self, lists: Sequence[Sequence[Example]]) -> list[list[float]]:
-        """How far what is said of every example of every list is from whether it matches: the divergence, from 0."""
+        """Divergence, from 0, of what is said of every example of every list from whether it matches."""
         examples = list(chain.from_iterable(lists))
         match, entropy = _matches(examples), functional.binary_cross_entropy
         losses = functional.binary_cross_entropy_with_logits(
@@ -296,7 +296,7 @@ def order_loss(odds: Float[Tensor, " pairs"], matches: Float[Tensor, " pairs"]) 
 
 
 def taught_losses(logits: Float[Tensor, "pairs outputs"], taught: Float[Tensor, "pairs outputs"]) -> Losses:
-    """How far logits are from a teacher's: the divergence of verdicts and of differences, and the log odds.
+    """Losses of logits against a teacher's: the divergence of verdicts and of differences, and the log odds.
 
     Differences count as far as the teacher sees no match. A log odds beyond what a sure teacher needs is not asked for.
     """
@@ -420,7 +420,7 @@ def _matches(examples: Sequence[Example]) -> Float[Tensor, " pairs"]:
 
 
 def _often(example: Example) -> float:
-    """How much more often a hit is drawn than an unrelated one."""
+    """Factor by which a hit is drawn more often than an unrelated one."""
     if example.match == 1:
         return 2.5
     return 1.0 if example.verdict == "unrelated" else 1.2

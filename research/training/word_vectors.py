@@ -27,7 +27,7 @@ _READ_AT_ONCE = 256
 
 @dataclass(frozen=True, slots=True)
 class WordVectorShape:
-    """How many words, of how many dimensions, and what counts as a co-occurrence."""
+    """Number of words, their dimensions, and what counts as a co-occurrence."""
 
     words: int = 30_000
     dim: int = 200
@@ -37,7 +37,7 @@ class WordVectorShape:
     seed: int = 13
 
     def facts(self) -> dict[str, JsonValue]:
-        """What a model card says."""
+        """Facts that a model card states."""
         return asdict(self)
 
 
@@ -114,7 +114,7 @@ def _count(texts: Iterable[str], shape: WordVectorShape) -> tuple[Int32[np.ndarr
 
 
 def co_occurrences(numbers: Int32[np.ndarray, " running"], words: int, shape: WordVectorShape) -> csr_array:
-    """How often two words stand in one window; neighbours count 1, the farthest ``1 / window``.
+    """Count how often two words stand in one window; neighbours count 1, the farthest ``1 / window``.
 
     >>> shape = WordVectorShape(window=2, fewest=0)
     >>> co_occurrences(np.array([0, 1, 0, -1, 1], np.int32), 2, shape).toarray().tolist()

@@ -1,4 +1,4 @@
-"""What a benchmarked engine can do. Implementations import their packages at the top: they run in its environment."""
+"""Interface of a benchmarked engine. Implementations import their packages at the top: they run in its environment."""
 
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias

@@ -1,4 +1,4 @@
-"""What a data set becomes: documents as ``spanseek index`` reads them, and queries with gold spans."""
+"""Result of a data set's conversion: documents as ``spanseek index`` reads them, and queries with gold spans."""
 
 import json
 from collections.abc import Iterable, Mapping

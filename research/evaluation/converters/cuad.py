@@ -55,7 +55,7 @@ _BREAK = re.compile(r"\n(?=[^\S\n]*\S)")
 
 @dataclass(frozen=True, slots=True)
 class Quotations:
-    """What the table quotes: texts by category and by the name of the contract; categories of whole sentences."""
+    """Quotations in the table: texts by the name of the contract and by category; categories of whole sentences."""
 
     by_contract: Mapping[str, Mapping[str, Sequence[str]]]
     sentences: frozenset[str]
@@ -102,7 +102,7 @@ def read_quotations(table: str) -> Quotations:
 
 
 def read_descriptions(readme: str) -> dict[str, str]:
-    """What every category is, by its key.
+    """Return the description of every category, by its key.
 
     >>> read_descriptions("Category: Anti-Assignment\\n Description: Is consent \\n required?\\n Answer Format: Yes/No")
     {'antiassignment': 'Is consent required?'}

@@ -25,7 +25,7 @@ class FoldedText:
         self._starts = list(accumulate((len(word[0]) + 1 for word in words[:-1]), initial=0))
 
     def find(self, quotation: str) -> CharSpan | None:
-        """Where the wanted text, folded too, stands first in the original text."""
+        """Find the first place in the original text where the wanted text stands, folded too."""
         folded = " ".join(quotation.split())
         start = self._folded.find(folded) if folded else -1
         if start < 0:

@@ -68,7 +68,7 @@ def _strings(value: str) -> list[str]:
 
 
 def _place(sentences: Sequence[str], number: int) -> CharSpan:
-    """Where a sentence stands in the abstract.
+    """Span of a sentence in the abstract.
 
     >>> _place(["It rains.", "So stay."], 1)
     CharSpan(start=10, end=18)

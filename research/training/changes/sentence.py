@@ -95,7 +95,7 @@ class Sentence:
         return [self._part(index) for index in range(len(self.tokens))]
 
     def part(self, index: int) -> Reading | None:
-        """What is known of a token; nothing beyond the ends."""
+        """Reading of a token, if one is known; None beyond the ends."""
         return self.parts[index] if 0 <= index < len(self.tokens) else None
 
     def _part(self, index: int) -> Reading | None:

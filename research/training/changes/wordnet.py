@@ -20,7 +20,7 @@ _PERSON: Final = 18
 
 @dataclass(slots=True)
 class WordNet:
-    """What the rules ask of WordNet. A lemma is lower-case and of one word."""
+    """Excerpt of WordNet that the rules ask for. A lemma is lower-case and of one word."""
 
     words: dict[Sense, tuple[str, ...]] = field(default_factory=dict)
     topics: dict[Sense, int] = field(default_factory=dict)
@@ -35,12 +35,12 @@ class WordNet:
         return (lemma, part) in self.senses
 
     def share(self, lemma: str, part: Part) -> float:
-        """How much of a lemma's occurrences in tagged text are of this part of speech, in [0, 1]."""
+        """Smoothed share of a lemma's occurrences in tagged text that are of this part of speech, in [0, 1]."""
         seen = self.counts.get(lemma, Counter())
         return (seen[part] + 0.5 * self.knows(lemma, part)) / (sum(seen.values()) + 1)
 
     def count(self, lemma: str, part: Part) -> int:
-        """How often a lemma is this part of speech in tagged text."""
+        """Number of times that a lemma is this part of speech in tagged text."""
         return self.counts[lemma][part] if lemma in self.counts else 0
 
     def first(self, lemma: str, part: Part) -> Sense | None:
