@@ -100,7 +100,7 @@ def _not_blank(text: str) -> str:
 
 
 def _scalar(value: object) -> object:
-    """A metadata value to compare with. A plain function, because a union would report one error a member."""
+    """Check a metadata value that a filter compares with. A union type would report one error for each member."""
     if isinstance(value, str):
         return storable(value)
     if isinstance(value, float) and value - value != 0:
@@ -146,7 +146,7 @@ ExpressionField: TypeAlias = Annotated[
 
 
 class FilterBody(Body):
-    """Metadata that must be equal, key by key; where it is a list, one of its elements; and an expression."""
+    """Metadata values that must be equal, key by key (of a list, one element must be), and an expression."""
 
     document: _Wanted = Field({}, description="What the document's metadata must hold.")
     part: _Wanted = Field({}, description="What the metadata of the hit's part must hold.")
@@ -162,7 +162,7 @@ class FilterBody(Body):
 
 
 def filter_of(text: str | None) -> Filter:
-    """The filter of a text: an expression, or the JSON of a filter. Raises ``InvalidInput``.
+    """Parse the text of a filter: an expression, or JSON. Raises ``InvalidInput``.
 
     >>> filter_of('{"document": {"week": 7}}').document
     {'week': 7}
@@ -182,7 +182,7 @@ def filter_of(text: str | None) -> Filter:
 
 
 def read_as(body: Any, convert: Callable[[Any], object]) -> GetPydanticSchema:  # noqa: ANN401
-    """The annotation of a value that JSON gives in the form of ``body``, from which ``convert`` makes it."""
+    """The annotation of a field that JSON gives in the form of ``body``, and that ``convert`` turns into its value."""
     return GetPydanticSchema(lambda _, handler: core_schema.no_info_after_validator_function(convert, handler(body)))
 
 
@@ -251,7 +251,7 @@ class SpanOptions:
             "the paper, and knows no exact hits. Thresholds and counts follow it."
         ),
     ] = "span_score"
-    spans: Annotated[SpanChoice, described("Which spans are hits: their lengths and their boundaries.")] = field(
+    spans: Annotated[SpanChoice, described("The lengths and boundaries of spans that can be hits.")] = field(
         default_factory=SpanChoice
     )
 
@@ -278,7 +278,7 @@ Likely = Annotated[bool, option("Only hits whose `verdict` is `match`: a match i
 
 @dataclass(frozen=True, kw_only=True)
 class SecondLook:
-    """The number of hits that take a second look, and whether others are hits."""
+    """The number of best hits that take the second look, and whether hits other than likely matches are left out."""
 
     verify: Annotated[
         int | None,
@@ -294,7 +294,7 @@ class SecondLook:
 
     @property
     def read(self) -> int:
-        """The number of best hits to read beside the phrase, where nothing but the request decides."""
+        """The number of best hits that the second look reads, if the request alone decides it."""
         is_asked = self.likely or getattr(self, "threshold", None) == "auto" or getattr(self, "estimate", False)
         return (VERIFIED if is_asked else 0) if self.verify is None else self.verify
 
@@ -398,7 +398,7 @@ class TextOrVector:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupedHits(HitOptions, ModeOptions):
-    """Which spans are hits, and their form."""
+    """The selection, the grouping and the form of hits."""
 
     group_by: Annotated[
         Grouping | None,
@@ -411,12 +411,12 @@ class GroupedHits(HitOptions, ModeOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class QueryRequest(GroupedHits, TextOrVector):
-    """One query, a text or a vector, and which spans are hits."""
+    """One query, a text or a vector, and the selection of its hits."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Arrangement:
-    """The order of hits, and which of them stand for others."""
+    """The order of hits, the collapsing of hits that have a value in common, and the limit of hits per document."""
 
     sort: Annotated[
         Key | None,
@@ -445,7 +445,7 @@ class Arrangement:
 
 @dataclass(frozen=True, kw_only=True)
 class Counting:
-    """What all hits above the threshold are counted by."""
+    """The metadata keys by which all hits above the threshold are counted."""
 
     counts: Annotated[
         tuple[Key, ...],
@@ -481,7 +481,7 @@ class PageRequest(QueryRequest, SecondLook):
 
 @dataclass(frozen=True, kw_only=True)
 class Continued:
-    """Where to go on in the hits of an earlier request."""
+    """The position in the hits of an earlier request from which this one continues."""
 
     cursor: Annotated[
         CursorText | None,
@@ -520,7 +520,7 @@ class SearchRequest(PageRequest, Arrangement, Counting, Continued):
 
 
 def with_second_look(request: SearchRequest) -> SearchRequest:
-    """One search by itself: its best hits take the second look, unless it says how many.
+    """Have the second look read the best hits of a single search, unless the request gives their number.
 
     >>> with_second_look(SearchRequest("calls", text="cancel")).verify
     20
@@ -593,7 +593,7 @@ class MinedPhrase:
 
 @dataclass(frozen=True, kw_only=True)
 class MiningOptions(GroupedHits):
-    """Which spans are hits of phrases that are mined, and the tables of these."""
+    """The selection of hits of mined phrases, and the options of their tables."""
 
     limit: Annotated[
         int,

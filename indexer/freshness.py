@@ -58,7 +58,7 @@ class FreshValues(Generic[Key, Value]):
             return self._get(key, 0.0)
 
     def _get(self, key: Key, fresh_s: float) -> Value:
-        """The value of a key that no other thread reads, not older than this and ``FRESH_S``."""
+        """Return a value at most ``fresh_s`` and ``FRESH_S`` seconds old. The caller is the only reader of the key."""
         with self._lock:
             now, forgotten = self._clock(), self._forgotten
             value, read_at = self._values.pop(key, (None, -math.inf))

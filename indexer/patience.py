@@ -69,10 +69,10 @@ class Patience:
 
 
 def refuse(error: CollectionBusy) -> bool:
-    """Not to wait for another writer."""
+    """Return False: do not wait for another writer."""
     return False
 
 
 def later(error: CollectionBusy) -> bool:
-    """Not to wait here: the caller tries again, and its place in the queue is kept."""
+    """Return False: do not wait here. The caller tries again, and its place in the lease queue is kept."""
     return False

@@ -44,7 +44,7 @@ class PhraseDraft:
 
     @property
     def number(self) -> float | None:
-        """The threshold as it is stored. Raises ``InvalidInput`` for ``auto``, which is none yet."""
+        """The threshold as it is stored. Raises ``InvalidInput`` for ``auto``, which is not a number yet."""
         check_threshold(self.threshold)
         return cast("float | None", self.threshold)
 

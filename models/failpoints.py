@@ -28,7 +28,7 @@ def arm(reached: Reached = _nothing) -> None:
 
 @contextmanager
 def failpoint(step: str, path: Path) -> Iterator[None]:
-    """A step that makes data last, such as an fsync of ``path``. One that fails has no moment after it.
+    """Mark a step that makes data last, such as an fsync of ``path``. A step that fails has no moment after it.
 
     >>> arm(lambda moment, path: print(moment, path))
     >>> with failpoint("rename", Path("a")):

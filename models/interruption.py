@@ -48,9 +48,9 @@ def interruptible(check: Callable[[], object]) -> Iterator[None]:
 
 @contextmanager
 def until_interrupted() -> Iterator[None]:
-    """Leave the block at the checkpoint that would end the work around it, and go on after the block.
+    """Leave only this block at the checkpoint that would end the work around it, and continue after the block.
 
-    For work that may be left to others, such as merging: what came before it, and comes after, is completed.
+    This is for work that may be left to others, such as merging: what comes before and after it is completed.
 
     >>> with interruptible(lambda: 1 / 0):
     ...     with until_interrupted():

@@ -55,7 +55,7 @@ class Reached:
 
 
 def thresholds_of(phrases: Mapping[str, LabelledPhrase], precision: float) -> dict[str, Reached | None]:
-    """The lowest raw of every phrase whose expected precision is the target's, and surely at most 0.05 below it.
+    """For every phrase, the lowest raw that is expected to reach the precision, and surely misses it by at most 0.05.
 
     >>> from app.search.stratified_sampling import bins_of
     >>> raw = np.linspace(0.5, 1, 20)

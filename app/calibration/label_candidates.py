@@ -141,7 +141,7 @@ def _check(request: LabelCandidatesRequest) -> None:
 
 
 def check_spans(mode: AnyMode) -> None:
-    """Labels name spans; a mode whose hits are documents has none."""
+    """Raise ``InvalidInput`` for a mode whose hits are documents: candidates are spans."""
     if mode.unit != "span":
         raise InvalidInput(
             f"Candidates are spans, and mode {mode.name} compares {mode.unit}s.",

@@ -35,14 +35,14 @@ class OnCluster:
         return ClusterMaker(segments, target.id, making, self.cluster, by_gpu=by_gpu, segment_units=segment_units)
 
     def making(self, collection_id: str, recipe: Recipe, options: EncoderOptions) -> "Making":
-        """The message to every actor."""
+        """Return the factory of segment makers that is sent to every actor."""
         segments = replace(self.segments, folder=self.segments.folder.absolute())
         return Making(_travelling(options), segments, collection_id, recipe)
 
 
 @dataclass(frozen=True, slots=True)
 class Making:
-    """The message to an actor: the models of a recipe, and the place of its segments. Picklable."""
+    """A picklable factory of segment makers for actors: a recipe, its models' options, and the place of segments."""
 
     encoders: EncoderOptions
     segments: SegmentsOptions
@@ -50,7 +50,7 @@ class Making:
     recipe: Recipe
 
     def __call__(self) -> "LocalMaker":
-        """The maker of segments in this process. Raises ``RecipeMismatch`` where the weights are others."""
+        """Make the segment maker in this process. Raises ``RecipeMismatch`` if the weights differ."""
         from indexer.indexing.segment_maker import LocalMaker
 
         encoders = Encoders(self.encoders)

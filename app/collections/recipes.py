@@ -58,7 +58,7 @@ def with_representations(
 
 
 def as_before(recipe: Recipe, options: CollectionOptions) -> dict[str, Choice]:
-    """The choices of a collection's next recipe: what is not asked for is as in the old one."""
+    """The choices for a collection's next recipe: as in the old one, unless the request says otherwise."""
     keeps_text = options.store_text is not False
     choices = options.chosen()
     for name, each in representations().items():

@@ -99,7 +99,7 @@ class Caller:
         return filter.within(self.reach.always)
 
     def require(self, scope: Scope, collection: str, field: str = "collection") -> None:
-        """The same for what cannot hold a filter: also raises ``KeyConfined`` if the key has one."""
+        """Check as :meth:`confine` does, where no filter can hold: raises ``KeyConfined`` if the key has one."""
         self.collections.add(collection)
         self.require_scope(scope)
         self.confine(scope, collection, field=field)

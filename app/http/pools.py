@@ -82,7 +82,7 @@ class Pool:
 
 
 def in_pool(route: Callable[Parameters, Result]) -> Callable[Parameters, Awaitable[Result]]:
-    """A route that writes to the catalog, run in the pool for that: a locked catalog stops no others.
+    """A decorator of routes that write to the catalog: they run in a pool, so that a locked catalog stops no others.
 
     The route has a parameter ``caller``.
     """

@@ -53,7 +53,7 @@ class BadQuery:
 
 
 def _query_or_error(value: object, validate: ValidatorFunctionWrapHandler) -> object:
-    """An invalid query does not keep the others of its batch from being answered; what is no object does."""
+    """Return a ``BadQuery`` for an invalid query, so that the others are answered; refuse other values."""
     try:
         return validate(value)
     except ValidationError as error:

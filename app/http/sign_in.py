@@ -11,7 +11,7 @@ from models.errors import InvalidInput
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """An identity provider (OpenID Connect), and the public client as which the page asks it."""
+    """An identity provider (OpenID Connect), and the public client that the page uses there."""
 
     issuer: Annotated[str, described("The issuer, whose discovery document has its addresses.")]
     client_id: Annotated[str, described("The public client, which has no secret.")]
@@ -32,7 +32,7 @@ class Provider:
 
     @property
     def origin(self) -> str:
-        """The origin of the issuer, which the page may ask beside its own server.
+        """The origin of the issuer, to which the page may send requests as well as to its own server.
 
         >>> Provider("https://login.example/realms/main", "page", "openid").origin
         'https://login.example'
@@ -43,6 +43,6 @@ class Provider:
 
 @dataclass(frozen=True, slots=True)
 class SignIn:
-    """How a person may sign in, beside API keys."""
+    """The sign-in options of a person, in addition to API keys."""
 
     provider: Annotated[Provider | None, described("The identity provider; null if there is none.")]

@@ -21,9 +21,9 @@ class _Line:
 
 
 class WaitingWrites:
-    """Tries writes again that another process keeps from their collection, for ``wait_s`` after the line last moved.
+    """Retries writes while another process writes to their collection, until ``wait_s`` after its line last moved.
 
-    So nobody is refused while the line moves, however long it is. ``stop`` ends all waits.
+    So no write is refused while the line moves, however long it is. ``stop`` ends all waits.
     """
 
     def __init__(self, wait_s: float, stop: Callable[[], bool]) -> None:

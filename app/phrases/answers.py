@@ -21,7 +21,7 @@ from models.verifier.types import Verdict
 
 @dataclass(frozen=True, slots=True)
 class AppliedThreshold:
-    """The threshold of a phrase's matches; with a null value it matches nothing."""
+    """The threshold of a phrase's matches; a phrase whose threshold is null matches nothing."""
 
     value: float | None
     on: ThresholdOn
@@ -53,7 +53,7 @@ class FilterDescription:
 
 @dataclass(frozen=True, slots=True)
 class Backfill:
-    """How existing documents were matched: at once, by a task, or not at all."""
+    """The matching of existing documents: done at once (``rematched``), left to a ``task``, or not done at all."""
 
     rematched: Rematched | None = None
     task: str | None = None
@@ -171,7 +171,7 @@ class Event:
 
     @classmethod
     def of(cls, event: MatchEvent, collection: Collection) -> "Event":
-        """An event of a collection as an answer. In a collection with words nothing but an occurrence has raw 1."""
+        """An event as an answer. In a collection with words, only an occurrence of the phrase's words has raw 1."""
         span, exact = event.span, True if event.raw == 1 and has_words(collection.recipe) else None
         link = f"/collections/{collection.name}/matches/{event.id}"
         names = {"event": event.kind, "match": event.id, "start": span.start, "end": span.end}

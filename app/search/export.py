@@ -26,10 +26,10 @@ class Export:
 
 
 def exported(service: SearchService, encoded: Encoded, results: Found) -> Export:
-    """The export of the results of a request, which has the most of them as its ``top_k``.
+    """Export the results of a request, whose ``top_k`` is the maximum number of hits.
 
-    Of a request for likely hits these are judged as they are taken, and the others left out. Raises ``InvalidInput``
-    for more than can be judged, and for a threshold that only judged hits have.
+    If the request asks for likely hits, hits are judged when they are taken, and all others are left out. Raises
+    ``InvalidInput`` for more hits than can be judged, and for a threshold that only judged hits have.
     """
     request = encoded.prepared.request
     if request.likely and request.top_k > MAX_JUDGED:

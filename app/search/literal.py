@@ -183,7 +183,7 @@ def _unit(mode: AnyMode, selection: Selection) -> LiteralUnit:
 
 
 def _across(mode: AnyMode, selection: Selection) -> bool:
-    """True if an occurrence that no whole span holds is a hit: where whole spans were not asked for."""
+    """True if an occurrence that no single whole span holds is a hit, too: if whole spans were not asked for."""
     return mode.unit == "span" and selection.boundary is None
 
 

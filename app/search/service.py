@@ -71,7 +71,7 @@ class Prepared:
     plan: Plan | None
 
     def require_number(self) -> None:
-        """Raise ``InvalidInput`` for a threshold that is no number: hits that were not read have no side of it."""
+        """Raise ``InvalidInput`` for a threshold that is not a number: it does not apply to hits that were not read."""
         if self.threshold.source == "auto" and self.threshold.value is None and not self.request.likely:
             raise InvalidInput(
                 f"In mode {self.mode.name} the threshold auto holds for hits of the second look alone.",

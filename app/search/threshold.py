@@ -12,7 +12,7 @@ from models.ops.similarity import raws
 def used_threshold(request: SearchRequest, tuning: Tuning, even: float | None = None) -> UsedThreshold:
     """The threshold that applies to a request: its own, else the collection's, else none.
 
-    ``even`` is what ``auto`` stands for on raw; in a mode of another scale it is None, and verdicts decide alone.
+    ``even`` is the raw that ``auto`` stands for. It is None in a mode with another scale, where verdicts alone decide.
 
     >>> from indexer.tuning import Threshold
     >>> used_threshold(SearchRequest("calls", text="a"), Tuning(Threshold(0.8, "score", raw=0.8)))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # The verifier of a recipe, if it has one.
 VerifierOf: TypeAlias = "Callable[[Recipe], Verifier | None]"
-# Not exact, not likely, and what is least for the best.
+# Not exact, not likely, and a number that is least for the best hit.
 Order: TypeAlias = tuple[bool, bool, float]
 AnyHit = TypeVar("AnyHit", bound=Hit)
 
@@ -65,22 +65,22 @@ class Ordered:
 
 
 def no_verifier(recipe: Recipe) -> None:
-    """There is none, for any recipe."""
+    """Return None: there is no verifier for any recipe."""
 
 
 class SecondLook:
-    """Says which results are read beside the phrase, and what. ``spans`` is the mode that reads phrases for spans."""
+    """Decides which results the second look reads, and which clauses. ``spans`` reads phrases as queries for spans."""
 
     def __init__(self, verifier: VerifierOf, spans: AnyMode | None) -> None:
         self.verifier = verifier
         self._spans = spans
 
     def count(self, request: SearchRequest, mode: AnyMode, recipe: Recipe) -> int:
-        """The number of best results that are read; loads the verifier if there is one.
+        """The number of best results to read; loads the verifier if there is one.
 
-        None of a vector, by the literal cosine, of words with operators, of phrases that are too long to be spans, of
-        texts that are not stored, and where results are sorted by something else. Raises ``InvalidInput`` if the
-        request asks for likely hits all the same.
+        It is 0 for vectors, for ranking by the literal cosine, for words with operators, for phrases that are too long
+        to be spans, without stored texts, and if results are sorted by something other than the score. Raises
+        ``InvalidInput`` if it is 0 and the request asks for likely hits or an estimate.
         """
         is_judged = mode.is_judged(request) and request.ranking == "span_score" and recipe.stores_text
         is_judged = is_judged and request.sort in (None, "score")
@@ -96,9 +96,10 @@ class SecondLook:
         return count
 
     def even(self, request: SearchRequest, mode: AnyMode, recipe: Recipe) -> float | None:
-        """The raw that threshold ``auto`` stands for: from it on a match is more probable than not.
+        """The raw that threshold ``auto`` stands for: from it on, a match is more probable than not.
 
-        None in modes of another scale, where verdicts decide. Raises ``InvalidInput`` where there are none either.
+        None in modes with another scale, where verdicts decide. Raises ``InvalidInput`` if the search has no second
+        look.
         """
         is_scaled = mode.is_on_scale and request.text is not None and request.ranking == "span_score"
         verifier = self.verifier(recipe) if is_scaled or self.count(request, mode, recipe) else None
@@ -170,9 +171,9 @@ class SecondLook:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Results of a search that are to be read, and the query as its mode has encoded it.
+    """Results of a search for the second look to read, and the query as its mode has encoded it.
 
-    They are whole documents in a mode whose hits are, unless ``are_spans``.
+    In a mode whose hits are documents, they are whole documents unless ``are_spans``.
     """
 
     request: SearchRequest
@@ -200,7 +201,7 @@ def ordered(found: Found, verdicts: Sequence[Verdict]) -> Ordered:
 
 
 def order_of(hit: Hit) -> Order:
-    """Sorts hits of several searches as those of one."""
+    """Return a key that sorts the hits of several searches as if they were hits of one."""
     return rank_key(hit.match == "exact", hit.verdict == "match", hit.probability or 0.0, hit.raw)
 
 
@@ -214,14 +215,14 @@ def rank_key(exact: bool, likely: bool, probability: float, raw: float) -> Order
 
 
 def blended(probability: float, raw: float) -> float:
-    """The score of both looks; of a hit that was not read that of the first."""
+    """The combined score of both looks; for a hit that was not read, the score of the first look."""
     return raw + _BESIDE_RAW * probability
 
 
 def told(hit: AnyHit, verdict: Verdict | None, unit: OffsetUnit) -> AnyHit:
-    """A hit with what the second look says of it, and the clause that it read.
+    """Return a hit with the verdict of the second look, and the clause that it read.
 
-    A match is not called negated: rules of negations see less of what a clause says than a verdict.
+    A match is not marked as negated: the rules for negations see less of what a clause says than the verdict does.
     """
     if verdict is None:
         return hit
@@ -237,9 +238,10 @@ def told(hit: AnyHit, verdict: Verdict | None, unit: OffsetUnit) -> AnyHit:
 
 
 def kept_verdicts(request: SearchRequest, used: UsedThreshold) -> tuple[VerdictName | None, ...]:
-    """The verdicts of hits that a request keeps; None is that of hits that were not read.
+    """The verdicts of hits that a request keeps; None stands for hits that were not read.
 
-    Of those the similarity decides, where the threshold ``auto`` is one.
+    With the threshold ``auto``, hits that were not read are kept only if it has a value, which their similarity must
+    reach.
     """
     if request.likely or (used.source == "auto" and used.value is None):
         return ("match",)
@@ -247,14 +249,14 @@ def kept_verdicts(request: SearchRequest, used: UsedThreshold) -> tuple[VerdictN
 
 
 def summary(results: Ordered) -> Verified | Literal[False] | None:
-    """The numbers of results that were read and of likely ones; None if there is no second look."""
+    """The numbers of read and of likely results; None if none was read, False if there was no room or no time."""
     if results.verdicts is None:
         return False
     return summary_of(results.verdicts, len(results.found)) if results.verdicts else None
 
 
 def summary_of(read: Sequence[Verdict], found: int) -> Verified:
-    """The numbers of results that were read and of likely ones, of a search that found so many."""
+    """The numbers of read and of likely results of a search that found ``found`` results."""
     likely = sum(verdict.judgement.is_likely for verdict in read)
     return Verified(len(read), likely, len(read) == found or likely + _UNLIKELY <= len(read))
 

@@ -202,7 +202,7 @@ class BytesProgress:
 
 
 def _ends_upload(error: BaseException, tries: int) -> bool:
-    """Only a refusal of the body ends an upload: it was promised, and is nowhere else."""
+    """True if the upload is refused. No other error ends it: it was promised, and its body is stored nowhere else."""
     return isinstance(error, InvalidInput | CollectionNotFound | TextNotStored)
 
 
@@ -212,7 +212,7 @@ def _ends_others(error: BaseException, tries: int) -> bool:
 
 
 def _nothing(context: TaskContext) -> None:
-    """Most kinds leave nothing that a cancellation has to remove."""
+    """Do nothing: after a cancellation, most kinds leave nothing to remove."""
 
 
 @dataclass(frozen=True, slots=True)

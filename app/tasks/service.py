@@ -233,7 +233,7 @@ class Upload:
         return described(task)
 
     def abandon(self) -> None:
-        """Leave nothing of it, once a step that is under way has ended."""
+        """Remove all that the upload has left, once a step in progress has ended."""
         with self._lock:
             with suppress(OSError):  # what is not written yet may find no room
                 self._resources.close()
@@ -270,7 +270,7 @@ def _refuse_texts(kind: KindName, collection: str, options: Mapping[str, JsonVal
 
 
 def _nobody() -> None:
-    """Nobody is to be told."""
+    """Do nothing: nobody is to be told."""
 
 
 def spool_root(store: Store) -> Path:

@@ -13,7 +13,7 @@ from models.fields import converted
 
 @dataclass(frozen=True, slots=True)
 class DeliveryError:
-    """Why a delivery failed."""
+    """The reason for a failed delivery."""
 
     code: Annotated[
         str,
@@ -27,7 +27,7 @@ class DeliveryError:
 
 @dataclass(frozen=True, slots=True)
 class Failing:
-    """The delivery that comes next has failed."""
+    """Failed tries of the next delivery: their number and start, the next try and the last error."""
 
     tries: int
     since: datetime
@@ -113,7 +113,7 @@ class DeadLetterPage:
 
 @dataclass(frozen=True, slots=True)
 class LetterStatus:
-    """What becomes of a dead letter."""
+    """The new status of a dead letter: queued for another delivery, or deleted."""
 
     number: int
     status: Literal["queued", "deleted"]

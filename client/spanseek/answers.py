@@ -1,4 +1,4 @@
-"""How an answer of the API becomes an object."""
+"""Conversion of API answers to objects."""
 
 from collections.abc import Callable
 from functools import cache
@@ -16,7 +16,7 @@ class Answer(BaseModel):
 
 
 def read(kind: type[Kind], body: bytes) -> Kind:
-    """The answer that a body of JSON is.
+    """Parse a JSON body as an answer of one kind.
 
     >>> read(dict[str, float], b'{"took_ms": 1.5}')
     {'took_ms': 1.5}

@@ -1,4 +1,4 @@
-"""How answers with an error become exceptions."""
+"""Conversion of error answers to exceptions."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ from spanseek.errors_by_code import BY_CODE
 
 
 def problem_of(response: httpx.Response) -> ApiError:
-    """The error of an answer whose body was read; of a proxy's answer, one without a code."""
+    """The exception of an error answer whose body was read; it has no code if a proxy answered."""
     try:
         body = response.json()
     except ValueError:

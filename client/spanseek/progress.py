@@ -12,7 +12,7 @@ _WIDTH = 30
 
 
 def watcher(progress: bool | Watch | None) -> Watch:
-    """What watches a task: a function, a bar, or nothing. None draws a bar in a terminal or a notebook."""
+    """The watcher of a task: a function, a bar, or nothing. ``None`` draws a bar in a terminal or a notebook."""
     if callable(progress):
         return progress
     is_shown = sys.stderr.isatty() or "ipykernel" in sys.modules if progress is None else progress

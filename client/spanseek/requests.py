@@ -17,7 +17,7 @@ FilterLike: TypeAlias = str | Mapping[str, object]
 
 
 def filter_body(filter: FilterLike | None) -> Mapping[str, object] | None:
-    """A filter as bodies have it.
+    """A filter in the form of request bodies.
 
     >>> filter_body("year >= 2020")
     {'expression': 'year >= 2020'}
@@ -26,7 +26,7 @@ def filter_body(filter: FilterLike | None) -> Mapping[str, object] | None:
 
 
 def filter_text(filter: FilterLike | None) -> str | None:
-    """A filter as URLs have it.
+    """A filter in the form of URL parameters.
 
     >>> filter_text({"document": {"year": 2020}})
     '{"document":{"year":2020}}'
@@ -89,7 +89,7 @@ def threshold_fields(threshold: Threshold | None) -> dict[str, Any]:
 
 
 def labels_of(labels: Any, phrase: str) -> list[dict[str, object]]:  # noqa: ANN401  a frame, a table or a list
-    """Labels as the API takes them; those that name no phrase are of this one.
+    """Labels in the form of the API; labels without a phrase get ``phrase``.
 
     >>> labels_of([("Billed twice.", True)], "I was charged twice")
     [{'phrase': 'I was charged twice', 'text': 'Billed twice.', 'match': True}]
@@ -125,9 +125,9 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What became of documents: the numbers of those indexed, unchanged and failed, and the first errors.
+    """The outcome of adding documents: the numbers of indexed, unchanged and failed ones, and the first errors.
 
-    Of a file, ``lost`` is what it shows and the index lacks, and ``notice`` what was concluded, or is doubtful.
+    For a file, ``lost`` is what it shows and the index lacks; ``notice`` says what was assumed or is doubtful.
     """
 
     indexed: int = 0
@@ -149,7 +149,7 @@ class Added:
 
     @classmethod
     def of_task(cls, task: TaskDescription) -> "Added":
-        """What an upload has done."""
+        """The outcome of an upload."""
         errors = tuple(Refused(each.line, each.id, each.detail) for each in task.errors)
         counts, result = task.counts, task.result or {}
         said = tuple(result.get("lost", ())), str(result.get("notice", ""))
@@ -157,7 +157,7 @@ class Added:
 
     @classmethod
     def of_answer(cls, answer: WrittenDocuments) -> "Added":
-        """What one request has done."""
+        """The outcome of one request."""
         counts = Counter(each.status for each in answer.results)
         return cls(counts["indexed"], counts["unchanged"], counts["failed"], tuple(_refused(answer)))
 

@@ -1,4 +1,4 @@
-"""When a request is sent again."""
+"""Rules for sending a request again."""
 
 import random
 from dataclasses import dataclass

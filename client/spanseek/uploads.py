@@ -15,7 +15,7 @@ _TYPES: Final = {".ndjson": "application/x-ndjson", ".jsonl": "application/x-ndj
 
 
 class FileType(NamedTuple):
-    """How a file is announced."""
+    """The headers that announce a file: its content type and its content encoding."""
 
     content_type: str
     content_encoding: str | None

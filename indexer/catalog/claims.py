@@ -149,7 +149,11 @@ def _pending(connection: Connection) -> Sequence[_Row]:
 
 
 def _heads(rows: Sequence[_Row], now: datetime) -> Iterator[_Row]:
-    """Of each collection where none runs the oldest queued task that may run, and the oldest one that only reads."""
+    """Yield the queued tasks that may run now.
+
+    These are the oldest task that only reads, while no such task runs; and for each collection that no running task
+    writes to, the oldest one that writes. Tasks of kinds in ``_IN_ORDER`` wait for earlier ones of their collection.
+    """
     reading = [row for row in rows if row.kind in _READING]
     if all(row.status == "queued" for row in reading):
         yield from islice((row for row in reading if row.retry_at is None or row.retry_at <= now), 1)

@@ -53,7 +53,7 @@ def finish_erasing(database: Database) -> bool:
 
 
 def _try(database: Database, file: Path) -> bool:
-    """Erase, and withdraw the request unless it was renewed meanwhile."""
+    """Erase, and withdraw the request unless it was renewed meanwhile; False if others prevent it."""
     asked = _asked(file)
     try:
         # Truncated before: rewriting costs much, and would be in vain while somebody reads an earlier state.

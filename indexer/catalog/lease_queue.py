@@ -1,7 +1,8 @@
-"""The queue of those who wait for a collection's lease, one place for each process.
+"""The queue of processes that wait for a collection's lease; each process has one place.
 
-A free lease goes to whoever asks first, and so whoever writes without end could keep others waiting for ever. Who has
-waited for a moment comes before everybody who came later. Places that are not renewed end by themselves.
+A free lease goes to the process that asks first, so that one that writes without end could block the others for ever. A
+process that has waited ``_PATIENT_S`` seconds therefore precedes all that came later. A place that is not renewed
+expires.
 """
 
 from collections.abc import Iterator
@@ -19,12 +20,12 @@ _PLACE_S: Final = 2.0
 
 
 def before(connection: Connection, collection_id: str, holder: str, now: datetime) -> Iterator[str]:
-    """Those whose turn it is before a holder's, the first first."""
+    """Yield the holders whose turn comes before that of ``holder``, in order."""
     rows = connection.execute(
         select(lease_waits.c.holder, lease_waits.c.since)
         .where(lease_waits.c.collection_id == collection_id, lease_waits.c.expires_at > now)
         .where(lease_waits.c.since <= now - timedelta(seconds=_PATIENT_S))
-        # Of a host whose clock is wrong a place could stay for longer.
+        # A host whose clock is wrong could otherwise keep its place for longer.
         .where(lease_waits.c.expires_at <= now + timedelta(seconds=2 * _PLACE_S))
         .order_by(lease_waits.c.since, lease_waits.c.holder)
     )

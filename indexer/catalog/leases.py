@@ -65,9 +65,9 @@ def lease(
 ) -> Iterator[Lease]:
     """Hold the collection's lease while the block runs, and renew it in the background.
 
-    Raises ``CollectionBusy`` while another writer holds it, unless ``again``, which may wait, returns true; without it
-    waits as the catalog's patience says. Two leases are free at once: one of a process of this host that has ended, and
-    one that this process could not release because the catalog did not answer. Any other is free when it expires.
+    Raises ``CollectionBusy`` if another writer holds it and ``again`` returns False. ``again`` may wait first; by
+    default, it is the catalog's patience. Two leases are free at once: one of a process of this host that has ended,
+    and one that this process could not release because the catalog did not answer. Any other is free when it expires.
     """
     if ttl <= 0:
         raise ValueError(f"a lease must last longer than {ttl} seconds")

@@ -51,20 +51,20 @@ class WebhookChanges:
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """The seed of a secret, together with a key outside of the catalog, of which ``key_mark`` is a hash."""
+    """The seed of a secret, which also depends on a key outside of the catalog; ``key_mark`` is a hash of that key."""
 
     salt: str
     key_mark: str
 
     @classmethod
     def new(cls, key_mark: str) -> "Secret":
-        """Of a new secret."""
+        """Create the seed of a new secret, with a random salt."""
         return cls(secrets.token_hex(16), key_mark)
 
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """A webhook. What it sends next has failed ``failures`` times ``failing_since``, and waits until ``retry_at``."""
+    """A webhook. Its next delivery has failed ``failures`` times since ``failing_since``; retried at ``retry_at``."""
 
     id: str
     collection_id: str

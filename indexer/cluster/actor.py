@@ -22,9 +22,9 @@ from models.errors import SpanseekError
 # Queries between two of their rounds: what they computed in the first is of use in the next.
 _QUERIES: Final = 32
 _PAGE: Final = 4096
-# Seconds after which it is looked again which segments are still there: removed ones are let go.
+# Seconds between two looks for removed segments, whose views are then released.
 _LOOK_S: Final = 10.0
-# Seconds after which a view that nobody has asked for may go where the cache of a bucket is too small.
+# Seconds without a request after which a view may be released if the cache of a bucket is over its limit.
 _IDLE_S: Final = 600.0
 
 _log = logging.getLogger(__name__)
@@ -44,14 +44,14 @@ Asked: TypeAlias = Step | Divisible
 
 @dataclass(frozen=True, slots=True)
 class Lacking:
-    """The answer of an actor that does not hold some of the views: their places in the request."""
+    """The answer of an actor that does not hold some of the requested views, with their positions in the request."""
 
     places: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The answer of an actor to a request that is refused, as it would be in the front's own process."""
+    """The answer of an actor whose work raised an error; the process that asked raises that error."""
 
     error: SpanseekError
 
@@ -99,7 +99,10 @@ class SegmentActor:
         return [self._hold(shipment) for shipment in shipments]
 
     def ask(self, front: str, keys: Sequence[ViewKey], asked: Asked) -> "list[Any] | Lacking | Failed":
-        """The answers of views, in their order, to a step of a query of a front."""
+        """Return the answers of views, in their order, to a step of a front's query.
+
+        Returns ``Lacking`` if the actor does not hold all of the views, and ``Failed`` if the step raises an error.
+        """
         self._limit = max(self._limit, 2 * len(keys))
         views = self._found(keys)
         if lacking := tuple(place for place, view in enumerate(views) if view is None):
@@ -113,7 +116,10 @@ class SegmentActor:
         return answer
 
     def figures(self) -> Figures:
-        """Its figures. What was removed is let go, in a thread: a bucket may take its time to say what it has."""
+        """Return the actor's figures, and call :meth:`let_go` if the last look was more than ``_LOOK_S`` seconds ago.
+
+        It runs in a thread, because a bucket may take long to list its segments.
+        """
         if time.monotonic() - self._looked > _LOOK_S and not (self._looking and self._looking.is_alive()):
             self._looked = time.monotonic()
             self._looking = Thread(target=self.let_go, name="let-go", daemon=True)
@@ -125,9 +131,9 @@ class SegmentActor:
         return Figures(len({view.segment.key for view in views}), units, self._answered, self._draining, idle_s)
 
     def let_go(self) -> None:
-        """Let go of segments that were removed; where a cache is too small, also of those nobody has asked for lately.
+        """Release the views of removed segments and, if the cache of a bucket is over its limit, views that are idle.
 
-        What is no longer held may then be removed from the cache of the node.
+        The node's cache may then delete the files of these segments.
         """
         with self._lock:
             places = tuple(self._places)
@@ -149,10 +155,10 @@ class SegmentActor:
         return [each.shipment.key for each in gone]
 
     def probe(self) -> None:
-        """Return when the steps before it are answered."""
+        """Do nothing: the call returns once all search steps that were sent before it have been answered."""
 
     def drain(self, draining: bool) -> None:
-        """Ask fronts to place nothing here, or to place again."""
+        """Ask fronts to stop placing segments on this actor, or to place them here again."""
         self._draining = draining
 
     def _hold(self, shipment: Shipment) -> SpanseekError | None:
@@ -190,7 +196,7 @@ class SegmentActor:
         return [step(view) for view in views]
 
     def _remembered(self, key: tuple[str, int], step: Step) -> AnyQuery:
-        """The query of the rounds before, with what they computed."""
+        """Return the query as earlier rounds left it, with what they computed; keep it until the last round."""
         with self._lock:
             query = self._queries.pop(key, step.query)
             if not step.is_last:
@@ -206,7 +212,7 @@ class SegmentActor:
 
 
 def _too_many(held: Sequence[Held], limit: int) -> list[Held]:
-    """The views that may go until the rest is within a limit of bytes, given those used least recently first."""
+    """Choose idle views to release until the rest fits into ``limit`` bytes, given the least recently used first."""
     sizes = {each.view.segment.key: each.shipment.info.bytes for each in held}
     excess, gone = sum(sizes.values()) - limit, list[Held]()
     for each in held:

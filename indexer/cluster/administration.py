@@ -36,7 +36,7 @@ def status(options: ClusterOptions) -> list[ActorStatus]:
 
 
 def drain(options: ClusterOptions, name: str, *, draining: bool = True) -> list[str]:
-    """Have fronts place nothing on a node, or an actor, or place there again; the names of its actors.
+    """Have fronts place nothing on a node or an actor, or place there again; return the names of its actors.
 
     ``name`` is the actor's name or the node's address. Raises ``InvalidInput`` if there is none.
     """

@@ -1,7 +1,7 @@
-"""One round: a step goes to the actors that hold the segments, once to each, and every segment is answered once.
+"""One round of a query: a step goes once to each actor that holds segments, and every segment is answered once.
 
-A request that is later than most goes to a second actor, and the first answer counts. One that fails goes to the
-actor that is next to hold its segments, which opens them first.
+A request that is later than most also goes to a second actor, and the first answer counts. If a request fails, it goes
+to the actor that is next to hold its segments, which opens them first.
 """
 
 import logging
@@ -59,9 +59,9 @@ class Round:
         self._refused: defaultdict[int, list[Peer]] = defaultdict(list)
 
     def answers(self) -> list[Any]:
-        """The answers for all views, in their order.
+        """Return the answers for all views, in their order.
 
-        Raises ``SegmentsUnreachable``, ``ClusterBusy``, and what refuses the step itself.
+        Raises ``SegmentsUnreachable``, ``ClusterBusy``, and the error with which an actor refuses the step.
         """
         try:
             self._send(range(len(self._shipments)))
@@ -77,7 +77,7 @@ class Round:
         return any(answer is _NOTHING for answer in self._answers)
 
     def _send(self, places: Collection[int]) -> None:
-        """Ask for the answers of some places, once an actor; it is to hold their views first if it does not."""
+        """Send one request per actor for some places: to answer, or first to hold their views if it lacks them."""
         for (peer, holds), some in self._routes(places).items():
             self._send_to(peer, tuple(some), holds)
 
@@ -130,7 +130,7 @@ class Round:
 
     @property
     def _hedgeable(self) -> dict[Ref, Sent]:
-        """The requests that a second actor may be asked for when they are late: those of searches, once."""
+        """The requests that may go to a second actor when they are late: those of searches, each once."""
         if self._end is None:
             return {}
         return {ref: sent for ref, sent in self._under_way.items() if ref not in self._hedged and not sent.holds}
@@ -163,7 +163,7 @@ class Round:
             self._answers[place] = of_view
 
     def _take_held(self, sent: Sent, errors: Sequence[SpanseekError | None]) -> None:
-        """Ask for what an actor has opened; what it could not open, another is to."""
+        """Ask an actor for the views that it has opened; have others open those that it could not."""
         opened = tuple(place for place, error in zip(sent.places, errors, strict=True) if error is None)
         sent.peer.held |= {self._keys[place] for place in opened}
         if opened:
@@ -182,7 +182,7 @@ class Round:
         self._send_to(second, (place,), holds=self._keys[place] not in second.held)
 
     def _give_up(self, ref: Ref) -> None:
-        """An actor has failed: others are asked for what it leaves."""
+        """Give up a request to an actor that has failed, and ask others for its missing answers."""
         sent = self._under_way.pop(ref)
         sent.peer.waiting -= 1
         self._lost.add(sent.peer)
@@ -191,13 +191,13 @@ class Round:
         self._send([place for place in sent.places if self._answers[place] is _NOTHING and place not in asked])
 
     def _leave_lost(self) -> None:
-        """Ask others for what actors hold that others have found to fail."""
+        """Give up the requests to actors that other requests have found to fail."""
         ready = set(self._peers.ready)
         for ref in [ref for ref, sent in self._under_way.items() if sent.peer not in ready]:
             self._give_up(ref)
 
     def _hedge(self, ref: Ref) -> None:
-        """Ask a second actor, if there is one that holds all of the views of a late request."""
+        """Send a late request to other actors, too, if they hold all of its views."""
         sent = self._under_way[ref]
         if time.monotonic() - sent.since < self._late_after(sent):
             return
@@ -217,7 +217,7 @@ class Round:
         return (None if self._end is None else sent.peer.times.late_after()) or _LOOK_S
 
     def _time_is_up(self) -> None:
-        """Ask those who did not answer in time no more until they do, and do without what they hold."""
+        """Mark the actors that have not answered in time as lost, and raise ``SegmentsUnreachable``."""
         places = {place for sent in self._under_way.values() for place in sent.places}
         for sent in self._under_way.values():
             if not sent.holds:

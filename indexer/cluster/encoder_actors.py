@@ -1,4 +1,4 @@
-"""Actors that encode: what of Ray is used to start them, to ask them and to end them."""
+"""Encoder actors, and the Ray calls that start them, send them documents and end them."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -22,16 +22,16 @@ Handle: TypeAlias = Any
 
 
 class Worker(Protocol):
-    """What an actor is started with, made there."""
+    """A segment maker in the process of an encoder actor, which a pickled factory creates there."""
 
     def steps(self, batches: Iterable[Sequence[Any]], name: str) -> Iterable[Any]:
-        """What becomes of documents, of which a segment of this name is made."""
+        """Make a segment of this name from documents, and yield their outcome."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of the documents of a block, and the seconds that it took."""
+    """The outcome of the documents of a block, and the seconds that the work took."""
 
     steps: list[Any]
     seconds: float
@@ -39,21 +39,21 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Crew:
-    """How many actors encode, each on a GPU of its own or on a processor."""
+    """The number of actors that encode, and whether each has a GPU to itself or a processor."""
 
     count: int
     on_gpu: bool
 
 
 class EncoderActor:
-    """Makes a segment of every block of documents, and writes it where it is to lie. No vector leaves it."""
+    """Makes a segment of every block of documents, and writes it to its final place. No vector leaves the actor."""
 
     def __init__(self, make: bytes) -> None:
         self._make = make
         self._worker: Worker | None = None
 
     def start(self) -> Failed | None:
-        """Load the models; the error that prevents it."""
+        """Load the models; return the error that prevents it, or None."""
         try:
             self._worker = cloudpickle.loads(self._make)()
         except SpanseekError as error:
@@ -73,16 +73,16 @@ class EncoderActor:
 
 
 def crew(options: ClusterOptions, *, by_gpu: bool) -> Crew:
-    """The actors of a job: as many as the options say, or one for each GPU, or, without any, for each processor."""
+    """The actors of a job: the number in the options, else one for each GPU, else one for each processor."""
     resources = ray.cluster_resources()
     gpus, processors = int(resources.get("GPU", 0)) if by_gpu else 0, int(resources.get("CPU", 0))
     return Crew(options.encoders or gpus or max(processors, 1), gpus > 0)
 
 
 def new_actor(make: Callable[[], Worker], on_gpu: bool) -> tuple[Handle, Ref]:
-    """An actor that is about to start, wherever there is room, and the call that returns when it has.
+    """Start an actor on a node with room; return its handle, and the call that returns when it has started.
 
-    It ends with this process. Ray does not start it again: who sent it documents knows what it has lost.
+    The actor ends with this process. Ray does not restart it: its caller knows which documents are lost with it.
     """
     actor = ray.remote(num_cpus=1, num_gpus=int(on_gpu), max_restarts=0, max_task_retries=0)(EncoderActor)
     environment = {} if on_gpu else {"runtime_env": {"env_vars": _ONE_THREAD}}
@@ -96,6 +96,6 @@ def encode(handle: Handle, name: str, documents: Sequence[Any]) -> Ref:
 
 
 def end(handle: Handle) -> None:
-    """End an actor, be it there or not."""
+    """End an actor; do nothing if it has ended already."""
     with suppress(RayError, ValueError):
         ray.kill(handle)

@@ -1,4 +1,4 @@
-"""A pool of actors that encode: blocks out, answers back in the order of the blocks, whatever becomes of actors."""
+"""A pool of encoder actors: takes blocks, and returns answers in the order of the blocks even if actors are lost."""
 
 import logging
 from collections import deque
@@ -19,7 +19,7 @@ from indexer.segments.folders import new_name
 _AHEAD: Final = 2
 # Blocks for each actor, from the oldest that is not published to the newest that was read.
 _WINDOW: Final = 4
-# Actors that one block may end, one after the other, and, for each of the pool, those that may end as they start.
+# The number of actors that one block may end in succession; also the failed starts allowed per actor of the pool.
 TRIES: Final = 5
 # Seconds in which a first actor must have started.
 _START_S: Final = 300.0
@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(eq=False, slots=True)
 class Block:
-    """Documents that one actor makes a segment of; its ``name`` is new whenever it is sent."""
+    """Documents of which one actor makes a segment. ``name``, the segment's name, is new whenever the block is sent."""
 
     documents: Sequence[Any]
     characters: int
@@ -40,7 +40,7 @@ class Block:
 
 @dataclass(eq=False, slots=True)
 class _Seat:
-    """An actor, the call by which it starts until that has returned, and what it was sent."""
+    """An actor, the call that starts it (None once it has returned), and the calls sent to it with their blocks."""
 
     handle: Handle
     starting: Ref | None
@@ -53,7 +53,10 @@ class _Seat:
 
 
 class EncoderPool:
-    """The actors of one job, of workers that ``make`` makes there. Use as a context manager: they end with it."""
+    """The encoder actors of one job. Use it as a context manager: the actors end when the block ends.
+
+    ``make`` creates the worker of an actor, in the actor's process.
+    """
 
     def __init__(self, make: Callable[[], Worker], options: ClusterOptions, *, by_gpu: bool) -> None:
         self._make, self._options, self._by_gpu = make, options, by_gpu
@@ -79,13 +82,14 @@ class EncoderPool:
 
     @property
     def under_way(self) -> list[str]:
-        """The names of segments that actors make, or have made and that may not be published."""
+        """The names of segments that actors are making, or that are finished and may not be published yet."""
         return [block.name for block in self._order]
 
     def answered(self, blocks: Iterable[Block]) -> Iterator[Block]:
-        """The blocks with their answers, in order; who takes one has done with that before.
+        """Yield the blocks in order, each with its answer. Taking the next block marks the previous one as done.
 
-        Raises what an actor raised, and ``ExecutorUnavailable`` where no actor starts, or a block ends every one.
+        Raises the error that an actor returned, and ``ExecutorUnavailable`` if no actor starts, if too many actors end
+        while they start, or if one block ends ``TRIES`` actors.
         """
         source = iter(blocks)
         while True:
@@ -102,7 +106,7 @@ class EncoderPool:
         self._seats.append(_Seat(*encoder_actors.new_actor(self._make, self._crew.on_gpu)))
 
     def _send(self, source: Iterator[Block]) -> None:
-        """Give every actor that has started its blocks, the first of each before the second."""
+        """Send blocks to the actors that have started: a first block to each of them, then a second one."""
         for ahead in range(_AHEAD):
             for seat in self._seats:
                 if seat.starting is not None or len(seat.sent) > ahead:
@@ -126,7 +130,7 @@ class EncoderPool:
         return block
 
     def _wait(self) -> None:
-        """Wait for calls to return, and hear them."""
+        """Wait until calls return, and process their results."""
         calls = {seat.next: seat for seat in self._seats if seat.next is not None}
         done = transport.first_done(list(calls), _START_S)
         if not done and not any(seat.starting is None for seat in self._seats):
@@ -161,7 +165,7 @@ class EncoderPool:
         self._seat()
 
     def _count(self, seat: _Seat, error: Unanswered) -> None:
-        """Raise ``ExecutorUnavailable`` if too many actors have ended as they started, or with one block."""
+        """Raise ``ExecutorUnavailable`` if too many actors have ended at their start, or by one block."""
         if seat.starting is not None:
             self._failed_starts += 1
             if self._failed_starts >= TRIES * self._crew.count:

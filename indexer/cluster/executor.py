@@ -55,7 +55,7 @@ def require_ray() -> None:
 class RayExecutor(CandidateExecutor):
     """Plans as the executor ``candidates`` does, and has every segment read by an actor that holds it.
 
-    The cluster is joined with the first query. ``ship`` says how views travel.
+    The first query joins the cluster. ``ship`` makes the shipment by which a view is sent to actors.
     """
 
     name = "ray"
@@ -86,7 +86,7 @@ class RayExecutor(CandidateExecutor):
         return budgets.get(selection.filter.key, lambda: super(RayExecutor, self).budget(snapshot, selection))
 
     def run(self, snapshot: Snapshot, planned: SegmentQuery[Total, Rows], selection: Selection) -> Mapped[Total, Rows]:
-        """The rounds of a planned query; one for all of them where actors can do without each other's totals."""
+        """Run the rounds of a planned query, all in one request where no actor needs the totals of the others."""
         if planned.rounds and planned.is_divisible:
             return Mapped(None, self._ask(snapshot, Divisible(planned, selection), selection))
         return super().run(snapshot, planned, selection)
@@ -98,7 +98,7 @@ class RayExecutor(CandidateExecutor):
         return self._ask(snapshot, read, read.selection)
 
     def prepare(self, views: Iterable[SegmentView]) -> None:
-        """Have views held by the actors that will be asked for them, however long those take that are at work on it."""
+        """Have actors open the views that they will be asked for; wait for those that are still at work on it."""
         shipments = [shipment for shipment, _ in map(self._shipment, views)]
         with suppress(ExecutorUnavailable):  # who reads documents needs no actor
             self._joined().prepare(shipments)
@@ -136,7 +136,7 @@ class RayExecutor(CandidateExecutor):
             return self._membership
 
     def _watched(self) -> "Peers":
-        """The actors, after the cluster was joined and one is there to be asked, or the time is up."""
+        """Join the cluster, wait until an actor can be asked or the time is up, and return the actors."""
         self._joined()
         self._peers.wait(self._options.deadline_s)
         return self._peers
@@ -152,7 +152,7 @@ class RayExecutor(CandidateExecutor):
         return self._peers.reach
 
     def unreachable(self, key: SegmentKey) -> SpanseekError | None:
-        """Why no actor can be asked for a segment."""
+        """The reason why no actor can be asked for a segment; None if one can."""
         return self._peers.unreachable(key)
 
     @property

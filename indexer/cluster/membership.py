@@ -1,4 +1,4 @@
-"""Keeps a front's actors as the cluster is: started on nodes that join, warm before they are asked, left where lost."""
+"""Keeps a front's actors in step with the cluster: starts them on new nodes, warms them up, and drops lost ones."""
 
 import logging
 import time
@@ -17,14 +17,14 @@ from indexer.engine.executor import ClusterOptions
 
 # Seconds between two looks at the cluster.
 _WATCH_S: Final = 0.5
-# Seconds in which an actor must have started, and opened one segment more of its share.
+# The time limit in seconds for an actor to start, and to open each segment of its share.
 _ENTER_S: Final = 300.0
 
 _log = logging.getLogger(__name__)
 
 
 class Membership:
-    """Watches a cluster for a front. ``known`` gives what it has asked for, of which a new actor opens its share."""
+    """Watches a cluster for a front. ``known`` returns what the front has asked for; a new actor opens its share."""
 
     def __init__(self, options: ClusterOptions, peers: Peers, known: Callable[[], Iterable[Shipment]]) -> None:
         self._options, self._peers, self._known = options, peers, known
@@ -47,7 +47,10 @@ class Membership:
             ray_nodes.leave()
 
     def prepare(self, shipments: Sequence[Shipment]) -> None:
-        """Have each held by those who are to, and wait for it while they are asked and say how they fare."""
+        """Have each shipment opened by the actors that should hold it, and wait until they have opened it.
+
+        Stops waiting for an actor that is no longer ready, or that has been silent for ``deadline_s`` seconds.
+        """
         ready = self._peers.ready
         under_way: dict[Ref, tuple[Peer, Shipment]] = {}
         for each in shipments:
@@ -117,7 +120,7 @@ class Membership:
             self._asked[peer] = transport.figures(peer.handle)
 
     def _help(self, subject: object, work: Callable[[], None]) -> None:
-        """Do what takes longer in a thread, once at a time for each subject."""
+        """Run slow work in a thread, unless earlier work on the same subject is still running."""
 
         def run() -> None:
             try:
@@ -135,7 +138,7 @@ class Membership:
         self._helpers.submit(run)
 
     def _enter(self, peer: Peer) -> None:
-        """Ask an actor once it answers and holds its share."""
+        """Wait until an actor answers and holds its share of the segments, then mark it as ready."""
         transport.result(transport.probe(peer.handle), _ENTER_S)
         others = [other for other in self._peers.ready if other is not peer]
         self._hold(peer, [each for each in self._known() if peer in self._peers.holders(each.segment, [*others, peer])])
@@ -143,7 +146,7 @@ class Membership:
         self._peers.enter(peer)
 
     def _hand_over(self, peer: Peer) -> None:
-        """Ask an actor no longer once others hold what it did."""
+        """Have the other actors open what a draining actor holds, then mark it as drained."""
         others = [other for other in self._peers.ready if other is not peer]
         for other in others:
             share = [each for each in self._known() if other in self._peers.holders(each.segment, others)]
@@ -151,7 +154,7 @@ class Membership:
         self._peers.enter(peer, State.DRAINED)
 
     def _find(self, shipment: Shipment) -> None:
-        """Have a segment held by one of the actors that are to, however long that takes."""
+        """Have a lost segment opened by one of the actors that should hold it, however long that takes."""
         for peer in self._peers.holders(shipment.segment, self._peers.ready):
             self._hold(peer, [shipment])
             if shipment.key in peer.held:

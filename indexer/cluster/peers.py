@@ -27,7 +27,7 @@ class State(StrEnum):
 
 @dataclass(eq=False, slots=True)
 class Peer:
-    """An actor. ``handle`` is Ray's, ``held`` the views that it has said it holds, ``seen`` when it last spoke."""
+    """An actor: ``handle`` is its Ray handle, ``held`` the views that it reported, ``seen`` its last sign of life."""
 
     name: str
     node: str
@@ -43,7 +43,7 @@ class Peer:
 
     @property
     def member(self) -> Member:
-        """What an operator sees of it."""
+        """The actor as an operator sees it."""
         of = self.figures
         return Member(
             self.name,
@@ -79,13 +79,13 @@ class Peers:
 
     @property
     def ready(self) -> tuple[Peer, ...]:
-        """Those that are asked."""
+        """The actors that are asked."""
         return tuple(peer for peer in self if peer.state is State.READY)
 
     def silent(self, seconds: float) -> list[Peer]:
-        """Those that are asked and have not spoken for so long while another has: their nodes may be cut off.
+        """The ready actors last seen more than ``seconds`` before the newest one: their nodes may be cut off.
 
-        Where all are silent it is this process, or its network, that was late.
+        If all actors are silent, this process or its network was late.
         """
         newest = max((peer.seen for peer in self), default=0.0)
         return [peer for peer in self.ready if peer.seen < newest - seconds]
@@ -100,7 +100,7 @@ class Peers:
             self._peers.pop(name).state = State.OUT
 
     def enter(self, peer: Peer, state: State = State.READY) -> None:
-        """Ask an actor from now on, or no longer."""
+        """Set the state of an actor: from now on it is asked, or no longer."""
         with self._changed:
             peer.state = state
             self._changed.notify_all()
@@ -120,12 +120,12 @@ class Peers:
                 self._changed.wait_for(lambda: bool(self.ready), seconds)
 
     def holders(self, segment: SegmentKey, among: Iterable[Peer]) -> list[Peer]:
-        """The actors that are to hold a segment if these are all that there are, first those that are asked first."""
+        """The actors in ``among`` that should hold a segment, in the order in which they are asked."""
         by_name = {peer.name: peer for peer in among}
         return [by_name[name] for name in ranked(segment.manifest_sha256, by_name)[: self.replicas]]
 
     def choose(self, shipment: Shipment, key: ViewKey, among: Iterable[Peer]) -> Peer | None:
-        """The actor to ask for a view: the least busy one that holds it, else the first that is to; None without any.
+        """The actor to ask for a view: the least busy one that holds it, else the first that should; None without any.
 
         Raises ``ClusterBusy`` if the queues of all are full.
         """
@@ -148,7 +148,7 @@ class Peers:
             self.reach += 1
 
     def found(self, shipment: Shipment) -> None:
-        """A segment can be asked again."""
+        """Record that an actor can be asked for a segment again."""
         with self._changed:
             if self._missing.pop(shipment.segment, None):
                 self.reach += 1
@@ -159,6 +159,6 @@ class Peers:
         return [shipment for _, shipment in tuple(self._missing.values())]
 
     def unreachable(self, segment: SegmentKey) -> SpanseekError | None:
-        """Why a segment cannot be asked; None if it can."""
+        """The reason why no actor can be asked for a segment; None if one can."""
         error, _ = self._missing.get(segment, (None, None))
         return error

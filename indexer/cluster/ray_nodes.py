@@ -1,4 +1,4 @@
-"""Connecting to Ray, and the actors of its nodes: found by their names, or started."""
+"""Connections to Ray, and the actors on its nodes: found by name, or started."""
 
 import os
 from contextlib import suppress
@@ -25,7 +25,7 @@ _VIEWS: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an actor runs, and its name."""
+    """The place of an actor: its name, its node and the number of its threads."""
 
     name: str
     node_id: str
@@ -34,7 +34,7 @@ class Place:
 
 
 def connect(options: ClusterOptions) -> bool:
-    """Join a running cluster, or start one of this process; True if it is to be left at the end.
+    """Join a running cluster, or start one for this process; True if the caller must leave it at the end.
 
     Raises ``ExecutorUnavailable``.
     """
@@ -80,7 +80,7 @@ def places(options: ClusterOptions) -> list[Place]:
 
 
 def actor_at(place: Place, options: ClusterOptions) -> Any:  # noqa: ANN401
-    """The actor of a place: the one that other fronts have started, or a new one. Ray starts it again if it dies."""
+    """Get the actor of a place that another front has started, or start a new one. Ray restarts it if it dies."""
     threads = str(place.threads)
     kernels = {"NUMBA_NUM_THREADS": threads, "OMP_NUM_THREADS": threads, "OMP_WAIT_POLICY": "PASSIVE"}
     actor = ray.remote(num_cpus=0, max_restarts=-1, concurrency_groups=GROUPS)(PackedActor)

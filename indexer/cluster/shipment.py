@@ -1,4 +1,4 @@
-"""How a view of a segment travels to an actor: where it lies, its checksum, and what is deleted of it."""
+"""Shipments of segment views to actors: the place of the segment, its checksum and its deleted documents."""
 
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -18,7 +18,7 @@ ViewKey: TypeAlias = bytes
 
 @dataclass(frozen=True, slots=True)
 class Shipment:
-    """A view that an actor can open. Picklable. ``segment`` is what the front has open."""
+    """A picklable reference to a view, which an actor can open. ``segment`` is the key of the front's open segment."""
 
     segment: SegmentKey
     info: SegmentInfo
@@ -39,7 +39,7 @@ class Shipment:
 
     @property
     def key(self) -> ViewKey:
-        """Equal for equal views: a digest of the segment's place and checksum, and of what is deleted of it."""
+        """The key of the view: a digest of the segment's place, checksum and deletions. Equal views have equal keys."""
         place = f"{self.where} {self.collection_id} {self.info.name} {self.info.manifest_sha256} "
         digest = blake2b(place.encode(), digest_size=16)
         digest.update(self.tombstones.tobytes())

@@ -1,4 +1,4 @@
-"""What of Ray is used to ask actors: one file, so that everything above it runs on any transport."""
+"""The Ray calls that ask actors, in one file, so that everything above it runs on any transport."""
 
 from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
@@ -19,18 +19,18 @@ Ref: TypeAlias = Any
 
 
 class Unanswered(Exception):
-    """An actor, its node or the way to it failed: another may answer."""
+    """An actor, its node or the connection to it failed: another actor may answer."""
 
 
 class PackedActor(SegmentActor):
-    """A segment actor whose requests are packed once for all actors, and whose arrays arrive as they were."""
+    """A segment actor whose requests are pickled once for all actors, and whose arrays arrive unchanged."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(limit)
         warm_up(Executor())
 
     def ask_packed(self, front: str, keys: Sequence[ViewKey], asked: bytes) -> bytes:
-        """Answer a packed step, packed."""
+        """Answer a pickled step with a pickled answer."""
         return cloudpickle.dumps(self.ask(front, keys, cloudpickle.loads(asked)))
 
 
@@ -56,12 +56,12 @@ def figures(handle: Any) -> Ref:  # noqa: ANN401
 
 
 def probe(handle: Any) -> Ref:  # noqa: ANN401
-    """A call that returns when the steps of searches before it have."""
+    """Start a call that returns once an actor has answered all search steps sent before."""
     return handle.probe.remote()
 
 
 def drain(handle: Any, draining: bool) -> Ref:  # noqa: ANN401
-    """Have an actor say that it is drained, or no longer."""
+    """Have an actor report that it is draining, or no longer."""
     return handle.drain.options(concurrency_group="control").remote(draining)
 
 

@@ -22,9 +22,9 @@ _AROUND: Final = 100
 
 
 class BestSpan(NamedTuple):
-    """The best span of some sentences in units of their segment, and its score.
+    """The best span within some sentences, in units of their segment, and its score.
 
-    Where no span fits into them, all of their units and the cosine of these.
+    If no span fits into them, all of their units and the cosine of these.
     """
 
     units: UnitSpan
@@ -42,7 +42,7 @@ def sentences_of(segment: Segment, units: UnitSpan) -> UnitSpan:
 def nearest_sentences(
     view: SegmentView, units: UnitSpan, query: Float32[np.ndarray, " dim"], terms: SpanTerms, filter: Filter
 ) -> UnitSpan:
-    """Of many units, such as a whole document's, the sentences that hold the best span whose part passes a filter."""
+    """The sentences around the best span within many units, such as a document; its part must pass the filter."""
     coded = code_queries(query[None], terms=terms)
     blocks = np.arange(units.start // BLOCK, -(-units.end // BLOCK))
     mask = view.allowed(filter).mask

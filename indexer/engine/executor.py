@@ -72,7 +72,7 @@ class SegmentQuery(Generic[Total, Rows]):
 
     @property
     def is_divisible(self) -> bool:
-        """True if the total of some segments suffices for their rows: there may be more, and the same are selected."""
+        """True if the total of some segments suffices for their rows: there may be more, but the same are selected."""
         return False
 
     def statistics(self, view: "SegmentView", total: Total | None, selection: Selection) -> Total:
@@ -80,7 +80,7 @@ class SegmentQuery(Generic[Total, Rows]):
         raise NotImplementedError
 
     def total(self, parts: Sequence[Total], selection: Selection) -> Total:
-        """The statistics of all segments together: what the next round, or the rows, need of them."""
+        """Combine the statistics of all segments into what the next round, or the rows, need of them."""
         raise NotImplementedError
 
     def rows(self, view: "SegmentView", total: Total | None, selection: Selection) -> Rows:
@@ -136,11 +136,11 @@ class Mapped(Generic[Total, Rows]):
     parts: list[Rows]
 
     def total_of(self, request: int) -> Any:  # noqa: ANN401  # each query has its own
-        """The total of one request of a batch: a list has an item for each, others have nothing."""
+        """The total of one request of a batch: its item if the total is a list, else None."""
         return self.total[request] if isinstance(self.total, list) else None
 
     def of(self, snapshot: "Snapshot") -> "Iterator[tuple[SegmentView, Rows]]":
-        """The rows with their segments, to read from those what is shown."""
+        """Yield the view of every segment with its rows."""
         return zip(snapshot.views, self.parts, strict=True)
 
 
@@ -180,7 +180,7 @@ class Executor:
         return in_rounds(partial(self.each, snapshot), planned, selection)
 
     def plan(self, snapshot: "Snapshot", query: AnyQuery, selection: Selection) -> AnyQuery:
-        """The query that stands for another here: with rows of the same kind, which hold the same or nearly."""
+        """The query to run instead of another one: its rows have the same type, and are the same or nearly so."""
         return query
 
     def each(self, snapshot: "Snapshot", read: "Callable[[SegmentView], Item]") -> list[Item]:

@@ -39,7 +39,7 @@ class _Unstored:
 
 
 def documents_passing(segment: Segment, filter: Filter) -> Bool[np.ndarray, " documents"]:
-    """A mask of the documents that pass; what is asked of parts is passed by one part at least."""
+    """A mask of the documents that pass; conditions on parts must be met by at least one part."""
     return segment.recent_masks.get(("documents", filter.key), lambda: _documents(segment, filter))
 
 

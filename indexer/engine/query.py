@@ -20,10 +20,10 @@ EVERYTHING: Final = 2**62
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Metadata that a document, and a part of it, must have, and an expression that must be true of them.
+    """Conditions on the metadata of documents and of their parts, and an expression that must be true.
 
-    ``always`` is an expression about documents that holds beside, whatever is asked: the filter of an API key. Where it
-    is not true, a document is as good as missing: no count and no error tells of it.
+    ``always`` is an expression about documents that must be true in any case: the filter of an API key. A document for
+    which it is false is treated as missing: no count and no error reveals it.
     """
 
     document: Mapping[str, JsonValue] = field(default_factory=dict)
@@ -41,16 +41,16 @@ class Filter:
 
     @property
     def reach(self) -> "Filter":
-        """The filter of every request of the asker: the documents that he may know of."""
+        """The filter of all requests of a caller: it passes the documents that the caller may know of."""
         return Filter(always=self.always)
 
     def within(self, always: Expression | None) -> "Filter":
-        """The same, of which ``always`` holds beside; the one place that joins a request and the filter of a key."""
+        """The same filter with ``always``: the only place that joins the filters of a request and of a key."""
         return replace(self, always=always)
 
     @property
     def asks_parts(self) -> bool:
-        """True if parts of one document may differ in passing."""
+        """True if some parts of a document may pass and others fail."""
         if self.part or self.expression is None:
             return bool(self.part)
         return any(each.field.level == "part" for each in comparisons(self.expression))
@@ -88,8 +88,8 @@ class SpanLengths:
 class Selection:
     """At most ``top_k`` spans, none with a cosine under ``floor``, from documents and parts that pass ``filter``.
 
-    Spans of one part never overlap; ``group_by`` keeps only the best span of every part or document. Of ``lengths`` and
-    ``boundary``, which narrow the spans, scans know nothing: modes do (``app.search.modes.best_span``).
+    Spans of one part never overlap; ``group_by`` keeps only the best span of every part or document. Scans ignore
+    ``lengths`` and ``boundary``, which restrict the spans further: modes apply them (``app.search.modes.best_span``).
     """
 
     top_k: int = 10

@@ -34,7 +34,7 @@ class SpanRows:
         return len(self.starts)
 
     def take(self, rows: Int[np.ndarray, " rows"] | Bool[np.ndarray, " spans"] | slice) -> "SpanRows":
-        """Some of them, by numbers, a mask or a slice."""
+        """Select spans by numbers, a mask or a slice."""
         return SpanRows(self.segment, self.starts[rows], self.ends[rows], self.cosines[rows])
 
     def scored(self, cosines: Float[np.ndarray, " spans"]) -> "SpanRows":
@@ -42,12 +42,12 @@ class SpanRows:
         return replace(self, cosines=cosines)
 
     def beside(self, others: "SpanRows") -> "SpanRows":
-        """These, and after them others of the same segment."""
+        """Append other spans of the same segment."""
         pairs = (self.starts, others.starts), (self.ends, others.ends), (self.cosines, others.cosines)
         return SpanRows(self.segment, *(np.concatenate(pair) for pair in pairs))
 
     def row(self, number: int) -> SpanRow:
-        """One of them."""
+        """Return the span with this number."""
         return SpanRow(self.segment, int(self.starts[number]), int(self.ends[number]), float(self.cosines[number]))
 
 

@@ -31,11 +31,11 @@ _ROUNDING = 1e-5
 
 
 class Certain(NamedTuple):
-    """For every query cosines that spans are certain to reach, in any order, and a number of the set of each.
+    """For every query, cosines that spans are certain to reach, in any order, and the number of the set of each.
 
-    Spans of a set are so far apart that no span overlaps two of them. So each of these survives the suppression, or is
-    displaced by a survivor of its own that scores higher. Where hits are grouped by document or part, nothing is
-    displaced, and one set holds all. Sets of several segments are one. -inf stands for nothing.
+    The spans of a set are so far apart that no span overlaps two of them. So each of them survives suppression, or its
+    own survivor with a higher score displaces it. Where hits are grouped by document or part, nothing is displaced, and
+    one set holds all spans. Sets with the same number in several segments are one set. -inf stands for no span.
     """
 
     cosines: Float[np.ndarray, "queries _some"]

@@ -94,6 +94,6 @@ def over_floor(segment: Segment, spans: SpanRows, floor: float) -> SpanRows:
 
 
 def owners(segment: Segment, units: Int[np.ndarray, " units"], selection: Selection) -> Int[np.ndarray, " units"]:
-    """Of units, which part they belong to, or which document where hits are grouped by these."""
+    """The part of every unit, or its document if hits are grouped by document."""
     parts = np.searchsorted(segment.part_units, units, side="right") - 1
     return segment.part_document[parts] if selection.group_by == "document" else parts

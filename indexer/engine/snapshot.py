@@ -66,7 +66,7 @@ class SegmentView:
         return self._recent.get(filter.key, lambda: self._allow(self.passing_parts(filter)))
 
     def passing_documents(self, filter: Filter) -> Bool[np.ndarray, " documents"]:
-        """A mask of the live documents that pass a filter; what it asks of parts, one part at least passes."""
+        """A mask of the live documents that pass a filter; at least one part must meet its conditions on parts."""
         return self.live_documents & documents_passing(self.segment, filter)
 
     def passing_parts(self, filter: Filter) -> Bool[np.ndarray, " parts"]:
@@ -74,7 +74,7 @@ class SegmentView:
         return self.live_documents[self.segment.part_document] & parts_passing(self.segment, filter)
 
     def in_reach(self, filter: Filter, level: Level) -> Bool[np.ndarray, " rows"] | None:
-        """A mask of the documents, or parts, of which an answer may tell; None for all, deleted ones included."""
+        """A mask of the documents, or parts, that answers may reveal; None for all, deleted ones included."""
         reach = filter.reach
         if not reach:
             return None

@@ -45,7 +45,7 @@ class FacetRepresentation(ColumnRepresentation, Representation[FacetRows]):
         return facet_details(models.shared(Facets).sentences)
 
     def maker(self, recipe: Recipe, models: Models) -> Maker:
-        """Hands the collection's model on: facets follow from texts."""
+        """Return a maker that only passes on the collection's model: facets are computed from texts."""
         return Maker(recipe.details[NAME], models.shared(Facets).matching(recipe))
 
     def rows(self, window: EncodedWindow) -> FacetRows:

@@ -40,7 +40,7 @@ class Near(NamedTuple):
     groups: Float32[np.ndarray, " groups"]
 
     def least(self, selection: Selection) -> float:
-        """The nearness that candidates have: there are enough of them, also for ``top_k`` documents or parts."""
+        """The least nearness of candidates: low enough for enough of them, and for ``top_k`` documents or parts."""
         count = max(CANDIDATES, _CANDIDATES_A_HIT * selection.top_k)
         if self.rows <= EXACT_UP_TO:
             return -np.inf
@@ -125,7 +125,7 @@ def cosines_of(distances: Float64[np.ndarray, " texts"], facets: int) -> Float64
 
 
 def sentence_ends(view: SegmentView, starts: Int[np.ndarray, " rows"]) -> Int[np.ndarray, " rows"]:
-    """The units behind sentences that begin at these."""
+    """The ends, in units, of the sentences that begin at these units."""
     bounds = view.segment.whole_spans["sentence"]
     return bounds[np.searchsorted(bounds, starts, side="right")].astype(np.int64)
 

@@ -60,7 +60,7 @@ class Comparison:
 
     @property
     def needs(self) -> frozenset[Kind]:
-        """The kinds of which the field must have one to be comparable; none if it always is.
+        """The kinds of values of which the field must have one to be comparable; empty if it always is.
 
         >>> Comparison(Field("document", ("day",)), "<", "2025-01-01").needs
         frozenset({'date'})
@@ -81,14 +81,14 @@ class Comparison:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class And:
-    """All of two or more."""
+    """The conjunction of two or more expressions."""
 
     children: tuple["Expression", ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Or:
-    """One at least of two or more."""
+    """The disjunction of two or more expressions."""
 
     children: tuple["Expression", ...]
 

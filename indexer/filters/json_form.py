@@ -36,7 +36,7 @@ def expression_of(value: object) -> Expression:
 
 
 def document_expression_of(value: object) -> Expression:
-    """The same for an expression that decides of whole documents. Raises ``FilterInvalid`` if it asks parts.
+    """Like :func:`expression_of`, for whole documents. Raises ``FilterInvalid`` for an expression about parts.
 
     >>> json_of(document_expression_of('tenant = "acme"'))
     {'key': 'tenant', 'op': '=', 'value': 'acme'}

@@ -1,7 +1,7 @@
-"""Segments made by the actors of a cluster: documents are cut into blocks, and each actor makes one segment of each.
+"""Makes segments on the actors of a cluster: documents are cut into blocks, and an actor makes a segment of each block.
 
-The job that reads and publishes stays the one there is. Blocks take about ten seconds each, so that many actors get
-work soon and make no more segments than merging can follow.
+The job that reads documents and publishes segments stays in one process. An actor takes about ten seconds per block, so
+that many actors soon have work, and merging keeps up with the number of segments.
 """
 
 import time
@@ -49,10 +49,11 @@ class Pace:
 
 
 class ClusterMaker:
-    """Makes the segments of a collection by a pool of actors, started when there is something to encode.
+    """Makes the segments of a collection on a pool of actors, which start when there is something to encode.
 
-    ``make`` makes, in each of them, what makes segments there. ``by_gpu`` has them use the GPUs of the cluster, if it
-    has any. The segments must lie where this process finds them, too: in a shared folder, or a bucket.
+    ``make`` creates the segment maker of an actor, in the actor's process. With ``by_gpu``, the actors use the GPUs of
+    the cluster, if it has any. Actors must write segments where this process finds them: in a shared folder or a
+    bucket.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class ClusterMaker:
 
     @property
     def under_way(self) -> Sequence[str]:
-        """The names of segments that actors make, or have made and that may not be published."""
+        """The names of segments that actors are making, or that are finished and may not be published yet."""
         return self._pool.under_way
 
     def steps(self, batches: Iterable[Sequence[Hashed]]) -> Generator[Step, None, None]:
@@ -86,7 +87,7 @@ class ClusterMaker:
                 yield from self._steps(block)
 
     def _blocks(self, batches: Iterable[Sequence[Hashed]]) -> Iterator[Block]:
-        """Documents in blocks, of which none waits long for a slow source."""
+        """Group documents into blocks. A block waits at most about ``PUBLISH_S`` seconds for a slow source."""
         documents: list[Hashed] = []
         characters, begun = 0, self._clock()
         for batch in batches:
@@ -112,9 +113,9 @@ class ClusterMaker:
             yield step
 
     def _require_found(self, name: str) -> None:
-        """Raise ``SegmentsUnavailable`` if an actor has written a segment to another place than where this job reads.
+        """Raise ``SegmentsUnavailable`` if this process cannot find a segment that an actor has written.
 
-        Published, it would be lost.
+        The documents of such a segment would be lost if it were published.
         """
         if name not in self._segments.names(self._collection_id):
             raise SegmentsUnavailable(

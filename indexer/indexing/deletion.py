@@ -1,9 +1,9 @@
 """Deleting a collection: first its rows, in one transaction, then its files.
 
-A mark tells what a crash between the two left behind. ``sweep_deleted`` removes files only of a collection that is
-marked and whose id the catalog does not have, so that a wrong database never costs a file. A collection that is being
-restored is marked until its rows are there. A mark that a crash left on one that is still there, or is there since, is
-removed by the next job that holds its lease: nobody is deleting it.
+A mark shows what a crash between the two steps has left. ``sweep_deleted`` removes only the files of a marked
+collection whose id is not in the catalog, so that a wrong database never costs a file. A collection that is being
+restored is marked until its rows are committed. If a crash leaves a mark on a collection that exists, the next job that
+holds its lease removes the mark, since nobody is deleting the collection.
 """
 
 from indexer.catalog.leases import Lease

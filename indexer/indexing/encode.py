@@ -54,9 +54,9 @@ class SplitDocument:
 
 @dataclass(frozen=True, slots=True)
 class EncodedDocuments:
-    """Documents, and the vectors of the units that come next: of these documents, or of one begun before.
+    """Documents, and the vectors of the next units, which belong to these documents or to one that began earlier.
 
-    ``rows`` are those that representations have of these units, by name.
+    ``rows`` has the rows of every representation for these units, by name.
     """
 
     documents: list[SplitDocument]
@@ -121,10 +121,10 @@ def encode(
     batches: int = _BATCHES_A_POOL,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Iterator[EncodedDocuments]:
-    """Unit vectors of documents, in order, and the rows that a forward pass gives; one pass a window.
+    """Encode documents: yield unit vectors in order, and rows of representations. Each window takes one forward pass.
 
-    Without ``forward``, the pass is the encoder's own, which gives units alone. Up to about so many ``batches`` come at
-    once: as many as take two seconds.
+    Without ``forward``, the encoder's own pass is used, which yields only unit vectors. One result has about as many
+    documents as take two seconds, and at most about ``batches`` batches.
     """
     forward = forward or UnitPass(encoder)
     pace = _Pace(batch_tokens, batches * batch_tokens, clock, min(_FIRST_BATCHES, batches) * batch_tokens)

@@ -28,9 +28,10 @@ Found = tuple[int, SpanRow]
 
 
 def judgements(store: Store, view: SegmentView, phrases: PhraseSet, found: Sequence[Found]) -> list[Judgement | None]:
-    """The judgement of every match in one segment.
+    """Judge the matches in one segment.
 
-    None where the collection has no second look, and of matches that are not among the best.
+    The judgement is None if the collection has no second look, and for matches that are not among the best, unless
+    their phrase keeps only likely matches.
     """
     said: list[Judgement | None] = [None] * len(found)
     verifier = _verifier(store, view) if found else None

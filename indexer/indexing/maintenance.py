@@ -54,9 +54,9 @@ class Purged(Removed):
 def sweep(store: Store, held: Lease, withdrawn_s: float | None = None, *, under_way: Collection[str] = ()) -> Kept:
     """Remove the files of segments that were retired a grace period ago, and the remains of killed jobs.
 
-    Segments ``under_way`` stay: the job that holds the lease has them written, and will publish them. Also erases what
-    an earlier purge had to leave, and deletes matches that were withdrawn ``withdrawn_s`` ago, by default as the store
-    says, from the catalog. Returns what the catalog still names.
+    Segments ``under_way`` stay: the job that holds the lease is having them written, and will publish them. Also erases
+    what an earlier purge could not erase, and deletes matches from the catalog that were withdrawn ``withdrawn_s``
+    seconds ago, by default as the store says. Returns what the catalog still names.
     """
     sweep_deleted(store, held)
     finish_erasing(store.catalog.database)
@@ -126,11 +126,11 @@ def tidy(
     windows: bool = True,
     under_way: Collection[str] = (),
 ) -> Kept | None:
-    """Merge what is due, and sweep, as every writer does when its work is done; without ``windows`` in the midst of it.
+    """Merge what is due, and sweep, as every writer does after its work; during the work, without ``windows``.
 
-    Segments ``under_way`` are not swept. Returns what the catalog names then. A damaged segment stays as it is. A disk
-    that is full or fails, or a bucket that does not answer, leaves the work to the next writer, as an interruption
-    does; then this returns None. All but the last are logged: the writer's work is done.
+    Segments ``under_way`` are not swept. Returns what the catalog names then. A damaged segment stays as it is. An
+    interruption leaves the merges to the next writer. So does a full or failing disk, or a bucket that does not answer:
+    these are logged, because the writer's own work is done, and None is returned.
     """
     try:
         with until_interrupted():  # what its writer published is not to seem interrupted
@@ -188,8 +188,9 @@ def optimize(
 def purge(store: Store, held: Lease, sleep: Callable[[float], None] = time.sleep) -> Purged:
     """Rewrite every segment with deleted documents, remove the old ones after the grace period, and erase deleted rows.
 
-    Withdrawn matches go, too, for they name documents: who has yet to read of them gets ``CursorExpired``. Raises
-    ``PurgeIncomplete`` if deleted data is left in the collection's folder, or in its part of the bucket.
+    Withdrawn matches are deleted, too, because they name documents. A reader that has not read of a withdrawal gets
+    ``CursorExpired``. Raises ``PurgeIncomplete`` if deleted data is left in the collection's folder, or in its part of
+    the bucket.
     """
     merge_segments(store, held, with_dead)
     removed = _remove_retired(store, held, sleep, withdrawn_s=0.0)

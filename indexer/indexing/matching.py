@@ -44,9 +44,9 @@ class Rematched:
 
 
 def match(store: Store, view: SegmentView, phrases: PhraseSet) -> list[Match]:
-    """The matches of phrases in a segment, in the order of its texts: the hits of searches with their thresholds.
+    """Match phrases with a segment: return the hits of searches with their thresholds, in the order of its texts.
 
-    The second look judges them; a phrase for likely ones alone has no others.
+    The second look judges them. A phrase with ``likely_only`` drops the hits that are judged unlikely.
     """
     return _read_texts(view.segment, _judged(store, view, phrases, list(_hits(view, phrases))))
 
@@ -91,7 +91,7 @@ class _Matching(SegmentQuery[None, "list[_Hit]"]):
     phrases: PhraseSet
 
     def rows(self, view: SegmentView, total: None, selection: Selection) -> "list[_Hit]":
-        """Those in one."""
+        """Return the spans of one segment that reach a phrase's threshold."""
         return list(_hits(view, self.phrases))
 
 
@@ -107,7 +107,7 @@ class _Hit:
     judgement: Judgement | None = None
 
     def match(self, segment: Segment) -> Match:
-        """Read the text of the span; none where texts are not stored, which the catalog does not keep either."""
+        """Create the match with its text. The text is empty if segments store none: the catalog must not either."""
         units = UnitSpan(self.span.start, self.span.end)
         place = Place(segment, segment.part_of(units.start), units)
         text = place.text(place.span) if segment.recipe.stores_text else ""
@@ -172,7 +172,7 @@ def _hits(view: SegmentView, phrases: PhraseSet) -> Iterator[_Hit]:
 
 
 def _judged(store: Store, view: SegmentView, phrases: PhraseSet, hits: Sequence[_Hit]) -> list[_Hit]:
-    """The hits with their judgements, less the unlikely ones of phrases that keep likely ones alone."""
+    """The hits with their judgements, without the unlikely hits of phrases with ``likely_only``."""
     numbers = {name: number for number, name in enumerate(phrases.names)}
     found = [(numbers[hit.phrase], hit.span) for hit in hits]
     said = judgements(store, view, phrases, found)

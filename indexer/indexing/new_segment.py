@@ -16,9 +16,9 @@ from models.errors import SpanseekError
 
 @contextmanager
 def new_segment(store: Store, held: Lease) -> Iterator[Path]:
-    """A folder to write a segment to, which the block publishes under its final name.
+    """Yield a folder to write a segment to, which the block publishes under its final name.
 
-    A failure to write leaves nothing, and one to publish what :func:`publishing` says.
+    A failure to write leaves nothing. :func:`publishing` says what a failure to publish leaves.
     """
     name = new_name()
     with publishing(store, held, lambda: [name]), segment_folder(store.segments, held.collection_id, name) as folder:
@@ -42,9 +42,9 @@ def segment_folder(segments: Segments, collection_id: str, name: str) -> Iterato
 
 @contextmanager
 def publishing(store: Store, held: Lease, names: Callable[[], Iterable[str]]) -> Iterator[None]:
-    """Remove segments that are whole, and that the block could not publish because there was no room.
+    """Remove finished segments that the block could not publish for lack of room; then raise ``StorageFull``.
 
-    The next job, which would remove them, may need their room to begin. Raises ``StorageFull`` then.
+    The next job would remove them, too, but it may need their room in order to begin.
     """
     try:
         with full_disk_named():

@@ -70,7 +70,7 @@ class IndexReport:
     passed: int = 0
 
     def to_json(self) -> dict[str, JsonValue]:
-        """Return all figures, with the rows of every known representation as ``units`` are."""
+        """Return all figures, with one figure for the rows of every known representation."""
         figures = asdict(self)
         for name in ("read", "encoded", "passed"):
             del figures[name]

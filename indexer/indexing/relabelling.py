@@ -45,7 +45,7 @@ def _relabelled(located: Located, metadata: Metadata) -> Relabelled:
 
 
 def _next_hash(old: str, metadata: Metadata) -> str:
-    """A hash that no upload has: the text is not stored, so that a later upload is encoded again."""
+    """Return a hash that no upload has, so that a later upload is encoded again: the text is not stored."""
     return hashlib.sha256(f"{old}/{canonical(dict(metadata))}".encode()).hexdigest()
 
 

@@ -1,6 +1,6 @@
-"""From documents to whole segments: split | encode | write, as generators composed.
+"""Makes segments of documents, in composed generators: split | encode | write.
 
-What makes segments publishes none and knows no catalog, so that it can run elsewhere: in an actor of a cluster.
+A segment maker publishes no segments and does not use the catalog, so that it can also run in an actor of a cluster.
 """
 
 import shutil
@@ -30,7 +30,7 @@ PUBLISH_S: Final = 5.0
 
 @dataclass(slots=True)
 class Encoded:
-    """Documents were encoded: what that adds to the report of a job."""
+    """Counts to add to the report of a job after documents were encoded."""
 
     documents: int = 0
     parts: int = 0
@@ -52,7 +52,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A segment is whole, and has its final name; ``rows`` are its documents."""
+    """A finished segment under its final name; ``rows`` are its documents."""
 
     info: SegmentInfo
     rows: Sequence[DocumentRow]
@@ -78,7 +78,8 @@ class SegmentMaker(Protocol):
 class LocalMaker:
     """Makes the segments of one collection in this process.
 
-    One is whole after ``publish_s`` seconds of work, those between two of them included, or ``segment_units`` units.
+    A segment is finished after ``publish_s`` seconds or ``segment_units`` units. The time since the end of the previous
+    segment counts, too.
     """
 
     def __init__(
@@ -100,7 +101,7 @@ class LocalMaker:
         self.under_way: Collection[str] = ()
 
     def steps(self, batches: Iterable[Sequence[Hashed]], name: str | None = None) -> Generator[Step, None, None]:
-        """The outcome of documents; ``name`` is that of the only segment, if there is to be one."""
+        """Yield the outcome of documents. ``name`` is the name of the segment; give it only if one is to be made."""
         begun = self._clock()
         documents = self._split(batches)
         pools = encode(self._encoder, documents, self._encoder.batch_tokens, self._forward, clock=self._clock)

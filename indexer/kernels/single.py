@@ -85,9 +85,9 @@ def border_values(
     begin: int,
     values: Float32[np.ndarray, " bounds"] | Int32[np.ndarray, " bounds"],
 ) -> None:
-    """Look up the strengths of borders from unit ``begin`` on: of starts, or of ends, which are shifted by ``BITS``.
+    """Look up values by the strengths of borders from unit ``begin`` on: of starts, or of ends with ``shift`` ``BITS``.
 
-    A segment ends as it begins.
+    Beyond the last unit, the strength is that at the first one: a segment ends as it begins.
     """
     there = min(len(values), len(borders) - begin)
     for i in range(there):
@@ -142,7 +142,7 @@ def block_scores(
 
 @njit(fastmath=FAST, cache=True)
 def _best_of(top: Float32[np.ndarray, " block"], begin: int) -> tuple[np.float32, np.int32]:
-    """The largest score of a run, and where in its block: in loops without a way out, which vectorise."""
+    """The largest score of a run, and its place in the block. The loops have no early exit, so that they vectorise."""
     best, at = NO_SPAN, np.int32(BLOCK)
     for i in range(begin, begin + RUN):
         best = max(best, top[i])

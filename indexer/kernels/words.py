@@ -110,7 +110,7 @@ def _whole_spans_with(bounds, units):  # type: ignore[no-untyped-def]
 
 
 def whole_spans_with(bounds: Int[np.ndarray, " whole_spans_and_one"], units: Integer[np.ndarray, " units"]) -> int:
-    """The number of whole spans that hold at least one of these rising units; one ends where the next begins."""
+    """Count the whole spans that hold at least one of the ascending units. One ends where the next begins."""
     return int(_whole_spans_with(bounds, units)) if len(units) else 0
 
 
@@ -177,5 +177,8 @@ def best_windows(
     starts: Int64[np.ndarray, " spans"],
     ends: Int64[np.ndarray, " spans"],
 ) -> None:
-    """Cut spans of more units to those around the words that weigh most together, in their middle if there is room."""
+    """Shorten spans of more than ``longest`` units, in place, to windows around the words that weigh most together.
+
+    These words are in the middle of the window if there is room.
+    """
     _best_windows(of_units, weights, longest, starts, ends)

@@ -54,7 +54,7 @@ class DocumentPlace:
 
     @property
     def part_span(self) -> CharSpan:
-        """The same: what surrounds a document's text is the document."""
+        """The same as ``span``: the surroundings of a document's text are the document."""
         return self.span
 
     def text(self, span: CharSpan) -> str:

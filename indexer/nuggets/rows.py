@@ -14,10 +14,10 @@ from models.ops.quantization import quantize_directions
 
 @dataclass(frozen=True, slots=True)
 class NuggetRows(ArrayRows):
-    """Nuggets to be written, in order.
+    """Nuggets to write, in order.
 
-    ``spans`` are their tokens' characters in the document; ``units`` rise, and count from the first of the units that
-    are written with them.
+    ``spans`` are the characters of the nuggets' tokens in the document. ``units`` ascend, and are counted from the
+    first unit that is written with them.
     """
 
     vectors: Float32[np.ndarray, "nuggets dim"]
@@ -25,7 +25,7 @@ class NuggetRows(ArrayRows):
     units: Int[np.ndarray, " nuggets"]
 
     def columns(self) -> tuple[np.ndarray, ...]:
-        """As files have them, quantised."""
+        """Return the columns as the files store them, with quantised vectors."""
         return (*quantize_directions(self.vectors), self.spans, self.units)
 
 
@@ -51,7 +51,7 @@ def _nuggets(window: EncodedWindow) -> Nuggets:
 
 
 def joined(rows: Sequence[NuggetRows], dim: int) -> NuggetRows:
-    """Put nuggets, whose units count from the same one, behind each other.
+    """Concatenate nuggets whose units are counted from the same first unit.
 
     >>> len(joined([], dim=4))
     0

@@ -60,7 +60,7 @@ class PassingCounts(SegmentQuery[None, Passing]):
 
 
 def count_passing(snapshot: Snapshot, filter: Filter) -> Passing:
-    """The number of documents of a snapshot that pass a filter; misspelt keys are most often those that are unknown."""
+    """Count the documents of a snapshot that pass a filter, and name its unknown keys, most of which are misspelt."""
     parts = snapshot.map(PassingCounts(), Selection(filter=filter)).parts
     keys = [*(f"document.{key}" for key in filter.document), *(f"part.{key}" for key in filter.part)]
     unknown = tuple(key for key in keys if all(key in part.unknown_keys for part in parts))

@@ -47,7 +47,10 @@ def excerpt(segment: Segment, document: int, start: int, end: int, unit: OffsetU
 
 
 def _parts(segment: Segment, document: int, first: int, text: str, unit: OffsetUnit) -> Iterator[ExcerptPart]:
-    """The parts, in order. Within the text offsets are counted from the one before, not from its beginning."""
+    """Yield the parts that an excerpt touches, in order.
+
+    To save time, an offset within the text is counted from the previous one, and not from the beginning.
+    """
     last = first + len(text)
     rows = range(*segment.document_parts[document : document + 2].tolist())
     at, place = first, segment.offset(document, first, unit)

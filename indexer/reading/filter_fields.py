@@ -93,9 +93,9 @@ def check_fields(snapshot: Snapshot, filter: Filter) -> None:
 
 
 def check_known(snapshot: Snapshot, fields: Iterable[tuple[str, Field]], filter: Filter = Filter()) -> None:
-    """Raise ``InvalidInput`` for a field that no document in the filter's reach has; an option names each.
+    """Raise ``InvalidInput`` for a field that no document in the filter's reach has. Each field comes with its option.
 
-    As of filters, nothing is refused where something is unknown.
+    As for filters, nothing is refused if something is unknown.
     """
     asked = [(option, field) for option, field in fields if field.level != "id"]
     if not asked or snapshot.damaged:
@@ -111,7 +111,7 @@ def check_known(snapshot: Snapshot, fields: Iterable[tuple[str, Field]], filter:
 
 
 def _no_such_key(field: Field, snapshot: Snapshot, filter: Filter) -> tuple[str, str]:
-    """The error in a field, and the nearest field that occurs."""
+    """The message for a field that does not occur, and a hint at the nearest one that does."""
     parts = snapshot.map(_PathQuery(), Selection(filter=filter.reach)).parts
     keys = frozenset().union(*parts)
     name, level = printed_field(field), "part" if field.level == "part" else "document"

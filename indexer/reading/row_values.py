@@ -29,9 +29,9 @@ def documents_of(snapshot: Snapshot, rows: Sequence[SpanRow]) -> list[DocumentNu
 
 
 def values_of(snapshot: Snapshot, rows: Sequence[SpanRow], field: Field, read: Callable[[JsonValue], Key]) -> list[Key]:
-    """For every span what ``read`` makes of its value of a field; where it has none, of null.
+    """Apply ``read`` to every span's value of a field, or to null if it has none.
 
-    A field of parts has the value of the span's part. Each different value of a segment is read once.
+    For a field of parts, this is the value of the span's part. Each distinct value of a segment is read once.
     """
     keys: dict[int, Key] = {}
     for segment, places, parts in _by_segment(snapshot, rows):

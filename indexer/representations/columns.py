@@ -76,7 +76,7 @@ class ColumnWriter:
 
 
 class ColumnRepresentation:
-    """Writes and merges columns. What it opens has ``slice`` and ``units``, as :class:`ArrayRows` have."""
+    """Writes and merges columns. Rows that it opens have ``slice`` and ``units``, as :class:`ArrayRows` do."""
 
     columns: ClassVar[Mapping[str, str]]  # the dtype of every file; the last one has units
     rows_a_piece: ClassVar[int]  # that are copied at once
@@ -97,10 +97,10 @@ class ColumnRepresentation:
 
 
 def _live_pieces(sources: Sequence[LiveRows], rows_a_piece: int) -> Iterator[tuple[Stored, int, int, int]]:
-    """Yield the rows of live documents in pieces: what a segment has stored, the rows, and what their units gain.
+    """Yield the rows of live documents in pieces: the stored rows, a range of them, and the shift of their units.
 
-    ``stored.units`` is the first unit of every row, in order. The merged segment has the units of
-    live documents alone, numbered from 0.
+    ``stored.units`` is the first unit of every row, in order. The merged segment has the units of live documents alone,
+    numbered from 0.
     """
     units = 0
     for source in sources:

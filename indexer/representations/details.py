@@ -57,7 +57,7 @@ class RecipeFields(Stored):
 
 
 def with_units(recipe: Recipe) -> dict[str, Details]:
-    """The details of a recipe as they are stored: with those of units, unless they are as they were at first.
+    """The details of a recipe as they are stored, with those of units unless texts are read in the oldest form.
 
     >>> with_units(Recipe("slice", "f1", 384, text="text.v1")), with_units(Recipe("slice", "f1", 384, text="text.v2"))
     ({}, {'units': {'fingerprint': 'text.v2'}})

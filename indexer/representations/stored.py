@@ -1,4 +1,4 @@
-"""The fields of what is stored, as they must be: whatever else a catalog or a snapshot holds is refused."""
+"""Base classes of stored data. Other fields in a catalog or a snapshot are refused."""
 
 from typing import Annotated
 
@@ -9,12 +9,12 @@ Dim = Annotated[int, Field(ge=1, le=2**16)]
 
 
 class Stored(BaseModel):
-    """Fields of exactly these types, and no others."""
+    """A model that accepts exactly its fields, with exactly their types."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class StoredDetails(Stored):
-    """The details of every representation, and the only ones of some."""
+    """The stored details of a representation; some have no other fields."""
 
     fingerprint: Name

@@ -10,7 +10,7 @@ from models.types import CharSpan
 
 
 def pieces(text: str, restorer: Restorer, form: TextForm = NEWEST) -> Iterator[CharSpan]:
-    """The characters of sentences; of those too long, their halves, between units or, of one long unit, within it."""
+    """Yield the spans of sentences. One that is too long is halved between units, or within a single long unit."""
     spans = sentence_spans(text, form)
     for span, fits in zip(spans, restorer.fits([span.of(text) for span in spans]), strict=True):
         yield from [span] if fits else _halves(text, span, restorer, form)

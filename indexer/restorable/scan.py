@@ -89,7 +89,7 @@ def cosines_of(
 
 
 def row_ends(view: SegmentView, stored: RestorableRows) -> Int[np.ndarray, " rows"]:
-    """The unit behind every row, which reaches to the next; pieces of one long unit all end with it."""
+    """The end of every row in units, which is the start of the next one. Pieces of one long unit all end with it."""
     if not len(stored):
         return np.zeros(0, np.int64)
     starts = stored.units.astype(np.int64)

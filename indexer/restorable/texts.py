@@ -67,9 +67,10 @@ class RestoredTexts:
         return [self.read(segment, span) for span in units]
 
     def read(self, segment: Segment, units: UnitSpan) -> RestoredText:
-        """The text of a span of units; no text and full confidence for none.
+        """The text of a span of units; for an empty span, no text and full confidence.
 
-        A sentence that came back with another number of units than it had is given whole: which are meant is unknown.
+        A sentence that was restored with another number of units than it had is returned whole: which of its units are
+        meant is unknown.
         """
         rows = rows_of(segment, units)
         restorations = self.restorations(rows)
@@ -101,7 +102,7 @@ class RestoredPlace(Place):
 
     @classmethod
     def at(cls, place: Place, texts: RestoredTexts) -> "RestoredPlace":
-        """The same place."""
+        """Create the place that reads restored texts, for the same span."""
         return cls(place.segment, place.segment.part_of(place.segment_units.start), place.segment_units, texts)
 
     def text(self, span: CharSpan) -> str:

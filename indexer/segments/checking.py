@@ -28,7 +28,7 @@ _PARTS: Final[Mapping[str, pa.DataType]] = MappingProxyType(
 
 
 def check_segment(segment: Segment) -> None:
-    """Raise ``SegmentCorrupt`` for a segment that no writer wrote."""
+    """Raise ``SegmentCorrupt`` for a segment that no segment writer can have written."""
     try:
         _check_tables(segment)
         _check_places(segment)

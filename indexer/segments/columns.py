@@ -95,7 +95,7 @@ def _spellings(value: JsonValue) -> list[str]:
 
 
 def one_spelling(spelling: str) -> str:
-    """One stored form for values that are equal: a whole number for both of its forms.
+    """The stored form that equal values share; a whole number has two forms.
 
     >>> one_spelling("3.0"), one_spelling("3.5"), one_spelling('"3.0"')
     ('3', '3.5', '"3.0"')

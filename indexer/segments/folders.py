@@ -16,7 +16,7 @@ def new_name() -> str:
 
 
 def new_folder(collection: Path, name: str | None = None) -> Path:
-    """The folder in which a segment is written, in that of its collection; ``name`` is the one it is to have."""
+    """The temporary folder for a new segment in the folder of its collection; ``name`` is its final name."""
     return collection / f"{_TEMPORARY}{name or new_name()}"
 
 

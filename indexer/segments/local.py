@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 
 class LocalSegments:
-    """The folder ``root`` has a folder for each collection's id, and that one for each of its segments."""
+    """The segments in ``root``, which has a folder for each collection's id with a folder for each segment."""
 
     elsewhere = ""
 
@@ -35,7 +35,7 @@ class LocalSegments:
 
     @contextmanager
     def held(self, collection_id: str, info: SegmentInfo, *, verified: bool = False) -> Iterator[Path]:
-        """Its folder."""
+        """Yield the segment's folder."""
         folder = self.root / collection_id / info.name
         if verified:
             require_whole(folder, info)
@@ -46,7 +46,7 @@ class LocalSegments:
         return open_segment(self.root / collection_id / info.name, info.manifest_sha256)
 
     def writing(self, folder: Path) -> nullcontext[None]:
-        """Nothing removes a folder but a job that holds the collection's lease."""
+        """Do nothing: only a job that holds the collection's lease removes folders."""
         return nullcontext()
 
     def settle(self, folder: Path) -> str:
@@ -62,7 +62,7 @@ class LocalSegments:
         return frozenset(folder.name for folder in (self.root / collection_id).glob("*/"))
 
     def stored(self, collection_id: str) -> frozenset[str]:
-        """The same folders."""
+        """The same folders as :meth:`names`."""
         return self.names(collection_id)
 
     def remove(self, collection_id: str, name: str) -> None:
@@ -79,7 +79,7 @@ class LocalSegments:
         link_segments(names, self.root / source, self.root / target)
 
     def refresh(self, named: Callable[[], frozenset[SegmentPlace]] | None = None) -> None:
-        """Nothing: jobs remove what is no longer needed."""
+        """Do nothing: jobs remove what is no longer needed."""
 
 
 class LocalCollections:

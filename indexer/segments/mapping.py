@@ -28,7 +28,7 @@ def mapped(path: Path, dtype: DTypeLike, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def cut_while_read() -> SegmentsUnreachable:
-    """The error of what may have been read from pages that are gone."""
+    """The error for data that may have been read from lost pages."""
     return SegmentsUnreachable(
         "A file of a segment was cut while it was read.",
         hint="Send the request again: what is damaged is left out then. Run `spanseek verify` to see all damage.",
@@ -36,6 +36,6 @@ def cut_while_read() -> SegmentsUnreachable:
 
 
 def require_nothing_lost(since: int) -> None:
-    """Raise ``SegmentsUnreachable`` if ``lost_pages`` is no longer this: zeros may have been read since."""
+    """Raise ``SegmentsUnreachable`` if pages were lost after ``since``: zeros may have been read in their place."""
     if lost_pages() != since:
         raise cut_while_read()

@@ -58,7 +58,7 @@ class MemorySegment(Segment):
 
     @property
     def has_borders(self) -> bool:
-        """Always: they were just computed."""
+        """Always True: borders are computed with the segment."""
         return True
 
 

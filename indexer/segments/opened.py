@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Quarantined:
-    """The damage of a segment, its files when it was found, and when it is looked for again in any case."""
+    """The damage of a segment, the state of its files when it was found, and when it is checked again in any case."""
 
     error: SegmentCorrupt
     stamp: _Stamp
@@ -78,7 +78,7 @@ def is_open(key: SegmentKey) -> bool:
 
 
 def forget_segment(key: SegmentKey) -> None:
-    """Open a segment anew for the next caller, because its files are about to be replaced by whole ones."""
+    """Forget an opened segment, so that the next caller opens it anew: its files are about to be replaced."""
     with _opening:
         _quarantine.pop(key, None)
         _opened.pop(key, None)

@@ -134,7 +134,7 @@ class Segment:
 
     @cached_property
     def recent_masks(self) -> Recent[Bool[np.ndarray, " rows"]]:
-        """The rows that pass the last filters, whichever snapshots they were asked of (``engine.filter_masks``)."""
+        """Recently used masks of the rows that pass a filter, for all snapshots (``engine.filter_masks``)."""
         return Recent(_RECENT_MASKS)
 
     def metadata(self, level: Level) -> MetadataValues | DocumentIds:

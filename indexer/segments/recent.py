@@ -1,4 +1,4 @@
-"""The values that were asked for last."""
+"""A small cache of the most recently used values."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable

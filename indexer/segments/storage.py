@@ -14,19 +14,19 @@ class CollectionFolders(Protocol):
     """The segments of whole collections: deleted, restored, left behind by a crash."""
 
     def placing(self, segments: Path, id: str, work: Path) -> AbstractContextManager[Callable[[], None]]:
-        """Bring a folder of segments to its place as the collection of an id, while the block commits its rows.
+        """Bring a folder of segments to its place as a new collection, while the block commits the collection's rows.
 
-        What the block gets is the last step before the commit. ``work`` is the folder of this process: as long as it
-        runs, nobody takes the segments for those of no collection.
+        Yields a function: the last step, which the block calls before it commits. ``work`` is the folder of this
+        process: as long as the process runs, no other job treats the segments as left behind by a crash.
         """
         ...
 
     def mark(self, id: str) -> None:
-        """Mark a collection that is about to be deleted, so that a crash leaves nothing for good."""
+        """Mark a collection that is about to be deleted, so that files that a crash leaves are removed later."""
         ...
 
     def unmark(self, id: str) -> None:
-        """Remove the marks of a collection that is there."""
+        """Remove the marks of a collection that exists."""
         ...
 
     def marked(self) -> list[str]:
@@ -44,9 +44,10 @@ class CollectionFolders(Protocol):
 
 @runtime_checkable
 class Segments(Protocol):
-    """The segments of collections. One is written below ``root``, in the folder of its collection's id, and settled.
+    """The segments of collections. A new one is written to its collection's folder below ``root``, and then settled.
 
-    Two implementations: ``LocalSegments`` keeps all in ``root``; of ``BucketSegments`` that is the cache of a bucket.
+    There are two implementations: ``LocalSegments`` keeps all segments in ``root``; for ``BucketSegments``, ``root`` is
+    the cache of a bucket.
     """
 
     root: Path
@@ -55,9 +56,9 @@ class Segments(Protocol):
     elsewhere: str
 
     def held(self, collection_id: str, info: SegmentInfo, *, verified: bool = False) -> AbstractContextManager[Path]:
-        """The folder with the files of a published segment, which stay while the block runs.
+        """Yield the folder with the files of a published segment, which stay while the block runs.
 
-        With ``verified`` all of them have been compared with their checksums; raises ``SegmentCorrupt`` for damage.
+        With ``verified``, all files have been compared with their checksums. Raises ``SegmentCorrupt`` for damage.
         """
         ...
 
@@ -82,7 +83,7 @@ class Segments(Protocol):
         ...
 
     def stored(self, collection_id: str) -> frozenset[str]:
-        """Those of ``names`` that other machines see, too."""
+        """The segments in ``names`` that other machines can read, too."""
         ...
 
     def remove(self, collection_id: str, name: str) -> None:
@@ -94,5 +95,5 @@ class Segments(Protocol):
         ...
 
     def refresh(self, named: Callable[[], frozenset[SegmentPlace]] | None = None) -> None:
-        """Give up what this machine holds of segments that are ``named`` no longer; by default, not ``stored``."""
+        """Release what this machine holds of segments not in ``named``; by default, of those not ``stored``."""
         ...

@@ -99,7 +99,7 @@ class TextReader:
 
 
 class NoText:
-    """The same of texts that are not stored: offsets in code points are known, and nothing else."""
+    """Stands in for :class:`TextReader` if texts are not stored: only offsets in code points are known."""
 
     def read(self, start: int, end: int) -> str:
         """Raises ``TextNotStored``."""
@@ -120,7 +120,7 @@ class NoText:
 
 
 class PlainText:
-    """The same of a text in memory.
+    """Stands in for :class:`TextReader` with a text in memory.
 
     >>> PlainText("é😀!").read(1, 2), PlainText("é😀!").position(2, "utf16")
     ('😀', 3)

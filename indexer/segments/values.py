@@ -148,9 +148,9 @@ class MetadataValues:
     def of_rows(
         self, path: Path, rows: Int[np.ndarray, " chosen"]
     ) -> tuple[list[JsonValue], Int[np.ndarray, " chosen"]]:
-        """The different stored values at a path that some rows have, and for each of these rows the number of its own.
+        """The distinct stored values that some rows have at a path, and for each row the number of its value.
 
-        Where a path leads nowhere, the value is null.
+        Where the path leads nowhere, the value is null.
         """
         column = _column(self._table, path)
         if column is None:
@@ -162,22 +162,22 @@ class MetadataValues:
 
 
 class DocumentIds:
-    """The ids of documents in place of metadata; one that reads as a date is a plain string."""
+    """The ids of documents in place of metadata. An id that looks like a date is still a plain string."""
 
     def __init__(self, ids: pa.ChunkedArray) -> None:
         self._ids = ids
 
     @property
     def keys(self) -> list[str]:
-        """None: ids are no metadata."""
+        """An empty list, because ids are not metadata."""
         return []
 
     def keys_of(self, rows: Bool[np.ndarray, " rows"]) -> list[str]:
-        """None either."""
+        """An empty list, because ids are not metadata."""
         return []
 
     def paths(self, rows: Bool[np.ndarray, " rows"] | None) -> set[Path]:
-        """None either."""
+        """An empty set, because ids are not metadata."""
         return set()
 
     def kinds(self, path: Path, rows: Bool[np.ndarray, " rows"] | None = None) -> frozenset[Kind]:
@@ -189,7 +189,7 @@ class DocumentIds:
         return self._values
 
     def rows(self, path: Path, chosen: Bool[np.ndarray, " stored"]) -> Bool[np.ndarray, " rows"]:
-        """The chosen documents: each has an id of its own."""
+        """Return the mask itself, because every document has an id of its own."""
         return chosen
 
     def of_rows(
@@ -221,7 +221,7 @@ def _column(table: pa.Table, path: Path) -> pa.DictionaryArray | None:
 
 
 def _codes(column: pa.DictionaryArray) -> Int[np.ndarray, " rows"]:
-    """The number of the stored value of every row; behind the last one where a row has none."""
+    """The number of every row's stored value; for a row without a value, the number after the last one."""
     codes: Int[np.ndarray, " rows"] = column.indices.fill_null(len(column.dictionary)).to_numpy(zero_copy_only=False)
     return codes
 

@@ -40,9 +40,9 @@ class PartUnits:
 
 
 class SegmentWriter:
-    """Use as a context manager: files are closed on leaving, ``finish`` makes the folder whole.
+    """Writes a segment. Use it as a context manager: leaving closes the files, and ``finish`` completes the folder.
 
-    For every document call ``add_document`` once and then ``add_vectors`` until all its units have vectors.
+    For every document, call ``add_document`` once, and then ``add_vectors`` until all its units have vectors.
     """
 
     def __init__(self, folder: Path, recipe: Recipe) -> None:

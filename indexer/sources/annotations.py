@@ -74,7 +74,7 @@ def _read(path: Path) -> Iterator[tuple[str, Metadata]]:
 
 
 def _options(path: Path) -> ReadOptions:
-    """The ids are read as the texts of a table whose own ids are the numbers of its rows."""
+    """Options that read the column of ids as the text of a table whose own ids are the numbers of its rows."""
     with path.open(encoding="utf-8-sig", errors="replace") as file:
         header = file.readline().lower()
     return ReadOptions(text_column="file" if "file" in header else "id", row_ids=True)

@@ -97,7 +97,10 @@ def _vtt_blocks(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
 
 
 def _add_block(file: CueFile, first: int, block: list[str]) -> None:
-    """Enter a block: a cue, text of the cue before, or text of none. Comments, style sheets and regions are neither."""
+    """Add a block to the file: as a cue, as text of the previous cue, or as text of no cue.
+
+    Comments, style sheets and regions are ignored.
+    """
     at = next((number for number, line in enumerate(block[:2]) if _has_arrow(line)), None)
     times = None if at is None else _times(block[at])
     if at is not None and times is not None:
@@ -124,9 +127,10 @@ def _read_subrip(file: CueFile, lines: Sequence[str]) -> None:
 
 
 def _before(lines: Sequence[str], first: int, times: int, count: int | None) -> tuple[int, int | None]:
-    """The end of the text before a line of time codes, and the number of the cue, if the text is followed by one.
+    """Find where the text before a line of time codes ends, and the number of the cue.
 
-    A number right before the time codes is the cue's if an empty line is before it, or if it goes on counting.
+    A number directly before the time codes belongs to the cue if an empty line precedes it, or if it continues the
+    count.
     """
     at = times - 1
     while at >= first and not lines[at].strip():

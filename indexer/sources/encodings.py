@@ -1,7 +1,8 @@
 """The encoding of a text file: UTF-8, UTF-16 or UTF-32 with their marks or without, or windows-1252.
 
-Encodings of one byte a sign explain each other's texts, so windows-1252 stands unless the text speaks for another: many
-words of one script, or the letters of a language. What was not said by a mark or by UTF-8 is a guess, and is said.
+A text in one single-byte encoding decodes in most others, too. So windows-1252 is assumed unless the text is evidence
+for another encoding: many words of one script, or the letters of a language. An encoding that follows neither from a
+byte order mark nor from UTF-8 is a guess, and is reported as one.
 """
 
 import codecs
@@ -89,7 +90,7 @@ def given_encoding(name: str) -> Encoding:
 
 
 def labelled_codec(label: str) -> str | None:
-    """The codec that a page or a message means by a name; None for a name that stands for no encoding of texts.
+    """The codec that a label in a web page or an e-mail means; None for a label that names no encoding of texts.
 
     >>> labelled_codec("ISO-8859-1"), labelled_codec("x-user-defined"), labelled_codec("hex")
     ('cp1252', None, None)
@@ -104,7 +105,7 @@ def labelled_codec(label: str) -> str | None:
 
 
 def _controls(error: UnicodeError) -> tuple[str, int]:
-    """Five bytes of windows-1252 have no sign: browsers read them as the control characters of their number."""
+    """Decode the five bytes that windows-1252 lacks to the control characters of their numbers, as browsers do."""
     if not isinstance(error, UnicodeDecodeError):
         raise error
     return error.object[error.start : error.end].decode("latin-1"), error.end
@@ -114,7 +115,7 @@ codecs.register_error(_AS_CONTROLS, _controls)
 
 
 def errors_of(codec: str, otherwise: str = "strict") -> str:
-    r"""How bytes are decoded that an encoding does not have: of windows-1252 as browsers decode them, else as given.
+    r"""The error handler for bytes that an encoding lacks: that of browsers for windows-1252, else ``otherwise``.
 
     >>> b"a\x81".decode("cp1252", errors_of("windows-1252")), errors_of("utf-8")
     ('a\x81', 'strict')
@@ -123,10 +124,10 @@ def errors_of(codec: str, otherwise: str = "strict") -> str:
 
 
 def detect_encoding(file: BinaryIO) -> Encoding:
-    """The encoding of a file, which is read to its end.
+    """Detect the encoding of a file, which is read to its end unless its start decides.
 
-    A file is UTF-8 unless most of its bytes beyond ASCII are not: single broken ones do not change the encoding of the
-    others.
+    A file is UTF-8 unless most of its bytes beyond ASCII are invalid in UTF-8: a few invalid bytes do not change the
+    encoding of the rest.
 
     >>> import io
     >>> print(detect_encoding(io.BytesIO("1;Größe".encode("cp1252"))))
@@ -152,7 +153,7 @@ def detect_encoding(file: BinaryIO) -> Encoding:
 
 
 def _without_mark(start: bytes) -> str | None:
-    """The form of UTF-16 or UTF-32 that a file without a mark has; None for a file of single bytes."""
+    """The UTF-16 or UTF-32 codec of a file without a byte order mark; None for UTF-8 and single-byte encodings."""
     start = start[: min(len(start), _SAMPLE) // 4 * 4 or len(start)]
     controls = sum(start.count(byte) for byte in range(32)) - sum(map(start.count, b"\t\n\f\r"))
     if 0 not in start or (controls < _CONTROLS * len(start) and _is_utf8(start)):
@@ -166,7 +167,7 @@ def _is_utf8(data: bytes) -> bool:
 
 
 def _readable(data: bytes, codec: str) -> tuple[float, float]:
-    """The shares of characters in a text, and of ASCII among them, which tells the orders of bytes apart."""
+    """The share of readable characters in the decoded text, and that of ASCII, which tells byte orders apart."""
     try:
         text = data.decode(codec)
     except UnicodeDecodeError:
@@ -201,7 +202,7 @@ def _share(sample: bytes, codec: str, letters: str) -> float:
 
 
 def _old(words: list[bytes]) -> str | None:
-    """The old encoding in which the signs within words are letters, if those of windows-1252 are not."""
+    """The old encoding that makes letters of all bytes beyond ASCII within words; None if windows-1252 does of most."""
     inner = b"".join(high for word in words for high in _HIGH.findall(word[1:-1]))
     if not inner or _letters(inner, WESTERN) * 2 > len(inner):
         return None

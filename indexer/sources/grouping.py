@@ -58,8 +58,8 @@ def read_groups(reading: Reading, rows: Rows) -> Iterator[Found]:
 class RowGroups:
     """Collects rows, and yields their documents.
 
-    A column whose values differ within any document is metadata of parts, in all documents; the others are metadata of
-    documents. So is a column that is filled in one row of each document only.
+    A column whose values differ within any document is metadata of parts, in all documents. All other columns are
+    metadata of documents, even if they are filled in only one row of each document.
     """
 
     def __init__(self) -> None:

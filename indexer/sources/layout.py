@@ -122,7 +122,7 @@ def _encoding(reading: Reading) -> Encoding:
 
 
 def _opened(file: BinaryIO, encoding: Encoding) -> TextIO:
-    """A file as text. Bytes that are not of the encoding make their row a bad one, where its signs have one byte."""
+    """Open a file as text. Except in UTF-16 and UTF-32, bytes that cannot be decoded make only their row invalid."""
     wide = encoding.codec.startswith(("utf-16", "utf-32"))
     errors = errors_of(encoding.codec, "strict" if wide else "surrogateescape")
     return io.TextIOWrapper(file, encoding.codec, errors, newline="")

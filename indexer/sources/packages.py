@@ -213,5 +213,8 @@ def branch(alternatives: Element) -> Iterator[Element]:
 
 
 def _holds_text(element: Element) -> bool:
-    """True if there is text among the first elements of a choice: choices lie in choices, and each looks for itself."""
+    """True if there is text among the first elements of a choice.
+
+    Their number is bounded, because choices lie within choices, and each of them is searched again.
+    """
     return any(tag(each) in _TEXTS for each in islice(element.iter(), _LOOKED_AT))

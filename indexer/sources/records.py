@@ -17,7 +17,7 @@ MAX_RECORD: Final = 64 * 2**20
 class BadRecord:
     """An invalid record: its place (``file:line``) and the reason.
 
-    ``lost`` tells whether text was lost with it: of a file that holds none, nothing is.
+    ``lost`` says whether text was lost with it; False for a file that holds no text.
     """
 
     where: str

@@ -67,8 +67,8 @@ def read_rows(
 ) -> Iterator[Row]:
     r"""The line and the cells of every row that is not empty, the header included.
 
-    ``width`` is the number of cells of a row, ``id`` the column by which lines are known for rows. Raises ``csv.Error``
-    at a cell that is too long: the next line is in its middle, and no row is certain to begin.
+    ``width`` is the number of cells of a row. ``id`` is the column whose values show whether lines are rows. Raises
+    ``csv.Error`` at a cell that is too long: reading stopped in its middle, so that no later row is certain to begin.
 
     >>> import io
     >>> table = io.StringIO('id,text\n1,"a\nb"\n2,"never ends\n3,"\\"c\\", d"\n')

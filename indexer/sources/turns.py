@@ -105,7 +105,7 @@ def without_repeats(cues: Iterable[Sequence[Run]]) -> list[list[Run]]:
 
 
 def _shown(before: Sequence[str], after: Sequence[str]) -> int:
-    """The length of the beginning of a cue that is the last lines of the one before, which may have grown."""
+    """The length of the beginning of a cue that repeats the last lines of the previous one; its last line may go on."""
     text = "\n".join(after)
     for first in range(max(len(before) - _LINES, 0), len(before)):
         old = "\n".join(before[first:])

@@ -72,7 +72,7 @@ def sum_counts(queries: Sequence[WordQuery], parts: Sequence[Sequence[WordCounts
 
 
 def units_in_reach(view: SegmentView, filter: Filter) -> Bool[np.ndarray, " units"] | None:
-    """A mask of the units whose words may weigh; None for all: of those of others, no score is to tell."""
+    """A mask of the units whose words count; None for all. No score may reveal the words of other units."""
     reach = filter.reach
     return view.allowed(reach).mask if reach else None
 
@@ -106,7 +106,7 @@ class SegmentWords:
         return None if stored is None else cls(segment, stored, query, boundary)
 
     def of(self, boundary: Boundary) -> "SegmentWords":
-        """The same in other whole spans; the query's words are not looked up again."""
+        """The same words in another division into whole spans; the query's words are not looked up again."""
         return SegmentWords(self.segment, self.stored, self.query, boundary, self.numbers)
 
     def whole_of(self, unit: int) -> int:

@@ -1,8 +1,8 @@
-"""What the second look reads of a result, whatever mode found it: its sentence, and the span in it that is nearest.
+"""The clause of a result, which the second look reads in every search mode: its sentence, and the nearest span in it.
 
-The similarity that a verdict weighs is that of mode ``best_span``, of the best span in the sentence. So a verdict
-depends on the phrase and on the sentence alone, and no mode's own score moves it. Further spans of one sentence are
-judged by themselves: what another part of their sentence says makes them no match.
+A verdict weighs the similarity that mode ``best_span`` gives to the best span in the sentence. So a verdict depends on
+the phrase and the sentence alone, and the score of the result's mode does not change it. Further spans of one sentence
+are judged by themselves: they do not match because of what another part of their sentence says.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ class Clause:
 
     @classmethod
     def of(cls, phrase: str, place: Place, score: float) -> "Clause":
-        """The sentence around a span that has this score."""
+        """The clause of the sentence around a span, with the similarity that follows from the span's score."""
         sentence, span = place.sentence(), place.span
         mark = CharSpan(max(span.start - sentence.start, 0), span.end - sentence.start)
         similarity = round(float(raws(np.array([score], np.float64))[0]), 4)
@@ -45,7 +45,7 @@ class Clause:
 class PhraseQuery:
     """A phrase as a query for spans, its folded words, if the collection has words, and the filter of its search.
 
-    Of results that are ``documents`` the sentences of the best span are read.
+    If ``documents`` is true, each result is a document, and the second look reads the sentences of its best span.
     """
 
     text: str
@@ -56,7 +56,7 @@ class PhraseQuery:
     documents: bool = False
 
     def clauses(self, view_of: Callable[[str], SegmentView], rows: Sequence[SpanRow]) -> list[Clause]:
-        """What is read of every result; ``view_of`` gives the segments by their names."""
+        """The clause of every result, in their order; ``view_of`` gives the view of a segment by its name."""
         by_segment: dict[str, list[int]] = {}
         for at, row in enumerate(rows):
             by_segment.setdefault(row.segment, []).append(at)
@@ -102,7 +102,7 @@ def _overlap(units: UnitSpan, others: UnitSpan) -> bool:
 
 
 def _clearest_within(segment: Segment, occurrences: SpanRows, units: UnitSpan) -> UnitSpan | None:
-    """The occurrence within some units whose sentence is shortest, and so says least besides; of equals the first."""
+    """The occurrence within some units in the shortest sentence, which says least besides; the first one of equals."""
     inside = np.flatnonzero((occurrences.starts >= units.start) & (occurrences.ends <= units.end))
     rows = (occurrences.row(int(at)) for at in inside)
     spans = (UnitSpan(row.start, row.end) for row in rows)

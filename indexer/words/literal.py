@@ -42,9 +42,9 @@ class LiteralRows(NamedTuple):
     spans: SpanRows
 
     def applied(self, rows: SpanRows, selection: Selection) -> SpanRows:
-        """Rows of a search and of the literal floor; the latter make whole sentences or documents exact.
+        """Apply the literal floor to rows of a search: whole spans or documents that hold an occurrence become exact.
 
-        Whole spans that the search did not find join if the selection allows their length.
+        Whole spans that the search did not find are added if the selection allows their length.
         """
         starts, ends = self.whole_spans.starts, self.whole_spans.ends
         at = np.searchsorted(starts, rows.starts, side="right") - 1

@@ -102,7 +102,7 @@ def _agree(backend: Backend, settings: dict[str, Any]) -> bool:
 
 
 def _plain(backend: Backend) -> Backend:
-    """The tokenizer, made to read every character of a text as text, and none of it twice.
+    """The tokenizer, set to read all characters of a text as text, special tokens too, without truncation or padding.
 
     Words too long for WordPiece are cut where the splitter cuts them and symbols (emoji above all) are set apart
     from the words they touch, because both would else turn whole words into the unknown token.

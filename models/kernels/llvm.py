@@ -20,7 +20,7 @@ def has_byte_products() -> bool:
 
 
 def multiply_bytes(builder: Any) -> Callable[[Any, Any, Any], Any]:
-    """Of int32 lanes of four bytes each: to a total, the products of uint8 with int8, and their sum."""
+    """Build the function that adds the four products of uint8 and int8 in every int32 lane to a total."""
     if has_byte_products():
         kind = ir.FunctionType(INTS, [INTS] * 3)
         instruction = builder.module.declare_intrinsic("llvm.x86.avx512.vpdpbusd.512", (), kind)
@@ -74,5 +74,5 @@ def constant(kind: Any, value: float) -> Any:
 
 
 def whole(value: int) -> Any:
-    """A number of a loop, or of an address."""
+    """A constant integer of 64 bits, for loop counters and addresses."""
     return ir.Constant(_INT64, value)

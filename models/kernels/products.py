@@ -209,7 +209,7 @@ def _load(builder: Any, base: Any, first: int, stored: Any) -> Any:
 
 
 def _multiply_pairs(builder: Any, total: Any, one: Any, other: Any) -> Any:
-    """Of lanes of two bfloat16 each: to a total, their products."""
+    """Add the products of two pairs of bfloat16 to a total, in every lane."""
     return builder.call(_DOT_PAIRS, [total, one, other])
 
 

@@ -53,9 +53,10 @@ _ERF_BELOW = tuple(
 
 
 class Projection(NamedTuple):
-    """A matrix and a bias of some layers, stacked; matrices as ``products.tiled`` lays them out, halves as their bits.
+    """The matrices and biases of one projection in several layers, stacked.
 
-    Of bytes, ``scales`` are the scale and the sum of every column.
+    ``products.tiled`` lays out the matrices; those of 16-bit floats hold their bits. For matrices of bytes, ``scales``
+    has the scale and the sum of every column.
     """
 
     tiles: Shaped[np.ndarray, "layers tiles inputs columns"]
@@ -63,7 +64,7 @@ class Projection(NamedTuple):
     scales: Float32[np.ndarray, "layers 2 outputs"] | None = None
 
     def lowest(self, count: int) -> "Projection":
-        """That of so many layers, from the bottom."""
+        """Return the projection of the ``count`` bottom layers."""
         return Projection(*(array[:count] for array in self if array is not None))
 
 
@@ -78,7 +79,7 @@ class Layers(NamedTuple):
     ffn_norm: Float32[np.ndarray, "layers 2 dim"]
 
     def lowest(self, count: int) -> "Layers":
-        """So many of them, from the bottom."""
+        """Return the parameters of the ``count`` bottom layers."""
         return Layers(
             self.qkv.lowest(count),
             self.attention_out.lowest(count),
@@ -161,7 +162,7 @@ def round_to_bytes(values, out, range_):
 
 @njit(nogil=True)
 def _in_order(bits):
-    """The bits of a float32 as an integer in the order of floats, and back; of integers minima take vectors."""
+    """Map the bits of a float32 to an integer that sorts as the floats do, and back: minima of integers vectorise."""
     return bits ^ ((bits >> np.int32(31)) & np.int32(0x7FFFFFFF))
 
 
@@ -210,7 +211,7 @@ def _add(sums, row, ends):
 
 @njit(**_SETTINGS)
 def _scale_and_add(sums, row, ends, step, least):
-    """From sums of products of bytes to those of the values that they stand for."""
+    """Convert sums of products of bytes to those of the values that the bytes stand for, and add the bias."""
     for place in range(COLUMNS):
         sums[row, place] = sums[row, place] * (step * ends[1, place]) + (least * ends[2, place] + ends[0, place])
 
@@ -223,7 +224,7 @@ def _activate(sums, row):
 
 @njit(nogil=True)
 def _even_block(rows):
-    """The rows of every block, where as few blocks as there must be are of equal size, or share a row."""
+    """The rows of a block when rows are divided into as few equal blocks as possible, which may overlap."""
     blocks = -(-rows // ROWS)
     return -(-rows // blocks)
 

@@ -158,9 +158,9 @@ class Opposites(NamedTuple):
 
 
 def opposites(phrase: str, text: str, start: int = 0, end: int | None = None) -> tuple[Opposites, ...]:
-    """Words of a phrase whose opposite stands between two code points of a text that does not have themselves.
+    """Find words of a phrase with an opposite between two code points of a text that lacks the words themselves.
 
-    One that is denied excludes nothing: not cheap is expensive.
+    A denied word counts as its opposite: ``not cheap`` does not exclude ``expensive``.
 
     >>> opposites("a cheap hotel", "We want an expensive hotel.")
     (Opposites(of_phrase='cheap', of_text='expensive'),)

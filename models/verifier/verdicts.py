@@ -143,7 +143,7 @@ def judgement(pair: Pair, logits: Float32[np.ndarray, " outputs"] | None, scale:
 
 
 def _speaks_of_it(seen: list[Difference], evidence: Evidence, scale: Scale) -> bool:
-    """True for a difference of a text that is about the same; an opposite alone may stand in any text."""
+    """True if the differences suggest a text about the same thing; a lone opposite does so only in a likely text."""
     return seen != [] and (seen != ["antonym"] or scale.probability(evidence._replace(contradicted=0.0)) >= _NEAR_MISS)
 
 

@@ -1,4 +1,4 @@
-"""``/admin/cluster``: what this server knows of the processes that read segments for it."""
+"""``/admin/cluster``: the processes that read segments for this server, as it knows them."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -33,16 +33,16 @@ class Actor:
 
 @dataclass(frozen=True, slots=True)
 class ClusterState:
-    """What reads the segments of collections."""
+    """State of the cluster that reads the segments of collections, as this server sees it."""
 
     executor: Annotated[str, described("The executor's name, such as `candidates`, or `ray` on a cluster.")]
     unreachable_segments: Annotated[int, described("Segments that no actor can be asked for; answers lack them.")]
     actors: Annotated[tuple[Actor, ...], described("By node and name; none where the server itself reads.")]
 
 
-@router.get("", response_model=ClusterState, summary="What reads the segments?")
+@router.get("", response_model=ClusterState, summary="Show the cluster")
 def show_cluster(caller: CallerDependency) -> Response:
-    """What this server saw of the cluster half a second ago at most; nobody is asked for it."""
+    """Return the state of the cluster that this server saw at most half a second ago. It asks no actor for it."""
     caller.require_everything()
     executor = caller.backend.executor
     actors = (converted(each, Actor) for each in executor.members())

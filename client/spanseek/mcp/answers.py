@@ -26,7 +26,7 @@ class Found:
 
     @classmethod
     def of(cls, hit: Hit | TextHit) -> "Found":
-        """A hit without what a reader does not need."""
+        """A hit, reduced to the fields that a reader needs."""
         return cls(
             cite=f"{hit.document_id}[{hit.start}:{hit.end}]",
             document_id=hit.document_id,
@@ -78,7 +78,7 @@ class Quotation:
 
 @dataclass(frozen=True, kw_only=True)
 class CountLine:
-    """How often a phrase is said, in how many documents; with a key, where its metadata has the value."""
+    """The numbers of a phrase's hits and their documents; with ``key``, of those whose metadata has ``value``."""
 
     phrase: str
     hits: int
@@ -107,7 +107,7 @@ class PhraseLine:
 
 @dataclass(frozen=True, kw_only=True)
 class MatchLine:
-    """What happened to a match of a saved phrase: ``matched`` or ``withdrawn``."""
+    """An event of a saved phrase's match: ``matched`` or ``withdrawn``."""
 
     event: str
     phrase: str

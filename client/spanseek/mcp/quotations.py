@@ -1,4 +1,4 @@
-"""Where a text says something word for word."""
+"""Word-for-word search for a quotation in a text."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The folders of segments that a machine has taken from a bucket: bounded, and shared by its processes."""
+"""The folders of segments that a machine has fetched from a bucket: a bounded cache that its processes share."""
 
 import logging
 import os
@@ -25,10 +25,10 @@ _log = logging.getLogger(__name__)
 
 
 class SegmentCache:
-    """The folders below ``root``, one for each collection, at most ``limit`` bytes in all.
+    """The cached folders of segments below ``root``, in one folder per collection, of at most ``limit`` bytes in all.
 
-    Those used least recently go first. What any process of the machine holds, or has open, never goes, so that the
-    cache is larger where that is.
+    The least recently used folders are removed first. A folder that any process of the machine holds, or has open, is
+    never removed, so that the cache can exceed its limit.
     """
 
     def __init__(self, folder: Path, limit: int) -> None:
@@ -43,12 +43,12 @@ class SegmentCache:
         return holds_of(self._folder.absolute())
 
     def held(self, folder: Path) -> AbstractContextManager[None]:
-        """Keep a segment's folder while the block runs, be it there or not, under its temporary or its final name."""
+        """Keep a segment's folder, whether or not it exists yet, under both of its names while the block runs."""
         return self._holds.held(final_name(folder).name)
 
     @contextmanager
     def filling(self, folder: Path) -> Iterator[Path | None]:
-        """A new folder to fill, which becomes this one; None if somebody else has filled it meanwhile."""
+        """Yield a new folder to fill, which then becomes ``folder``; None if somebody else has filled it meanwhile."""
         with self._holds.in_turn(folder.name):
             if folder.exists():
                 yield None
@@ -85,7 +85,7 @@ class SegmentCache:
         shutil.rmtree(folder, ignore_errors=True)
 
     def sweep(self, named: Callable[[], frozenset[SegmentPlace]]) -> None:
-        """Remove what nobody holds and nobody names; what is open counts as used now."""
+        """Remove folders that nobody holds and that ``named`` does not return; open segments count as used now."""
         self._release_closed()
         for key in list(self._open):
             _touch(key.folder)

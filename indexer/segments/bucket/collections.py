@@ -1,7 +1,7 @@
 """Whole collections in a bucket, and the marks of those that are being deleted or restored.
 
-A mark is an object beside the collections. Other machines cannot see whether the process that restores one still runs:
-it writes its mark again and again, and is taken for gone when the mark is old.
+A mark is an object beside the collections. Other machines cannot see whether the process that restores a collection
+still runs. So it renews its mark regularly, and counts as gone when the mark is old.
 """
 
 import logging
@@ -35,7 +35,7 @@ class BucketCollections:
 
     @contextmanager
     def placing(self, segments: Path, id: str, work: Path) -> Iterator[Callable[[], None]]:
-        """Upload the segments under a mark that is kept fresh; the last step has nothing left to do."""
+        """Upload the segments under a mark that is renewed meanwhile; the last step does nothing."""
         mark = f"{_MARKS}/{id}{_RESTORING}"
         self._bucket.put(mark, b"")
         try:
@@ -55,23 +55,23 @@ class BucketCollections:
         self._bucket.put(f"{_MARKS}/{id}{_DELETED}", b"")
 
     def unmark(self, id: str) -> None:
-        """Remove its marks."""
+        """Remove the marks of the collection."""
         for kind in (_RESTORING, _DELETED):
             self._bucket.remove_object(f"{_MARKS}/{id}{kind}")
 
     def marked(self) -> list[str]:
-        """The marked ones."""
+        """The ids of the marked collections, without those that are being restored now."""
         ages = self._bucket.ages(_MARKS)
         restored = _restored_now(ages)
         return sorted({name.partition(".")[0] for name in ages} - restored)
 
     def ids(self) -> list[str]:
-        """All that have objects."""
+        """The ids of the collections that have objects, without those that are being restored now."""
         ids = self._bucket.folders("collections")
         return sorted(set(ids) - _restored_now(self._bucket.ages(_MARKS)))
 
     def erase(self, id: str) -> None:
-        """Remove its files from the cache of this machine and its objects from the bucket, the marks last."""
+        """Remove the collection from the cache of this machine and from the bucket, its marks last."""
         shutil.rmtree(self._root / id, ignore_errors=True)
         try:
             self._bucket.remove(f"collections/{id}")

@@ -1,8 +1,9 @@
-"""Folders of a cache that are in use, by whichever process of the machine.
+"""Locks on the folders of a cache, by which every process of the machine says that it uses one.
 
-A name is a byte of one file, which every process that uses it locks for reading; who wants to remove it locks the byte
-for itself. Such locks end with their process. The system counts them by process, not by thread, and forgets all of a
-file when the process closes it once: each process opens the file once, and counts its threads.
+A name stands for one byte of a file. A process that uses the folder takes a shared lock on the byte, and one that wants
+to remove the folder an exclusive lock. These locks end with their process. The system counts them by process, not by
+thread, and drops all locks on a file when the process closes it once: so each process opens the file only once, and
+counts its own threads.
 """
 
 import fcntl
@@ -42,7 +43,7 @@ class Holds:
             self.release(name)
 
     def take(self, name: str) -> None:
-        """Hold a name until it is released as often; waits for one who is removing it."""
+        """Hold a name until it has been released as often; wait while another process removes its folder."""
         with self._lock:
             # Asked again and again, for the system sees deadlocks of processes where threads wait for each other.
             while not self._counts[name] and not self._locked(name, fcntl.LOCK_SH):
@@ -59,7 +60,7 @@ class Holds:
 
     @contextmanager
     def alone(self, name: str) -> Iterator[bool]:
-        """True if nobody holds a name; then nobody takes it while the block runs."""
+        """Yield True if nobody holds a name, and keep others from taking it while the block runs."""
         with self._lock:
             if self._counts[name] or not self._locked(name, fcntl.LOCK_EX):
                 yield False
@@ -71,7 +72,7 @@ class Holds:
 
     @contextmanager
     def in_turn(self, name: str) -> Iterator[None]:
-        """Run the block while no other thread or process runs one for this name; hardly any two names share a turn."""
+        """Run the block while no other thread or process runs one for this name. Two names rarely share a lock."""
         self._folder.mkdir(parents=True, exist_ok=True)  # whoever empties a cache may remove it with all that is in it
         turn = os.open(self._folder / f"turn-{_byte(name) % _STRIPES:04}", os.O_RDWR | os.O_CREAT, 0o644)
         try:
@@ -95,5 +96,5 @@ def holds_of(folder: Path) -> Holds:
 
 
 def _byte(name: str) -> int:
-    """The byte of a name; two names that share one are only kept longer."""
+    """The byte of a name. If two names share a byte, their folders are only kept longer."""
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:7], "big")

@@ -111,7 +111,7 @@ class Bucket:
         return [path.rpartition("/")[2] for path in listed["common_prefixes"]]
 
     def require(self) -> None:
-        """Raise ``SegmentsUnavailable`` where nothing was ever written: it is not mounted, or another one."""
+        """Raise ``SegmentsUnavailable`` for a bucket that was never written to: not mounted, or another one."""
         with self._failures_named():
             self._obstore.head(self._store, _SIGN)
 
@@ -168,7 +168,7 @@ class Bucket:
             raise self._unavailable(error) from error
 
     def _require_sign(self, missing: FileNotFoundError) -> None:
-        """Raise ``SegmentsUnavailable`` where not one object is missing but all."""
+        """Raise ``SegmentsUnavailable`` if not only an object is missing, but the whole bucket."""
         try:
             self._obstore.head(self._store, _SIGN)
         except FileNotFoundError:
@@ -185,7 +185,7 @@ class Bucket:
 
 
 class _Nowhere:
-    """A file that keeps nothing."""
+    """A file that discards what is written."""
 
     def __enter__(self) -> "_Nowhere":
         return self

@@ -23,7 +23,7 @@ from indexer.segments.reader import Segment
 from indexer.segments.storage import CollectionFolders
 from indexer.types import SegmentInfo, SegmentPlace
 
-# Until a segment is fetched again that was damaged in the bucket.
+# Seconds until a segment that was damaged in the bucket is fetched again.
 AGAIN_S: Final = 60.0
 _HINT: Final = "Restore the object from a backup, or index the documents of the segment again."
 
@@ -33,9 +33,9 @@ _log = logging.getLogger(__name__)
 class BucketSegments:
     """The objects ``collections/ID/SEGMENT/FILE`` of a bucket; ``folder`` has the cache, of ``limit`` bytes at most.
 
-    A segment is fetched once, and every file compared with the checksum of the manifest, whose own the catalog has. A
-    cached one that is damaged on the disk is fetched again. Besides the errors of the methods ``SegmentsUnavailable``
-    is raised where the bucket does not answer.
+    A segment is fetched once. Every file is compared with its checksum in the manifest, and the manifest with its
+    checksum in the catalog. A cached segment that is damaged on the disk is fetched again. All methods raise
+    ``SegmentsUnavailable`` if the bucket does not answer.
     """
 
     elsewhere = (
@@ -53,7 +53,7 @@ class BucketSegments:
 
     @contextmanager
     def held(self, collection_id: str, info: SegmentInfo, *, verified: bool = False) -> Iterator[Path]:
-        """Its folder in the cache."""
+        """Fetch the segment if it is not cached, and yield its folder in the cache."""
         key = self._key(collection_id, info)
         with self._cache.held(key.folder):
             self._fetch(key, info.bytes)
@@ -76,7 +76,7 @@ class BucketSegments:
             return self._cache.keep(open_segment(*key))
 
     def writing(self, folder: Path) -> AbstractContextManager[object]:
-        """Keep it in the cache."""
+        """Keep the new segment's folder in the cache."""
         return self._cache.held(folder)
 
     def settle(self, folder: Path) -> str:
@@ -88,7 +88,7 @@ class BucketSegments:
         return name
 
     def damages(self, collection_id: str, info: SegmentInfo) -> Iterator[str]:
-        """All damage of its objects, which are read for it; a cached copy that is damaged is removed."""
+        """All damage of the segment's objects, which are all read; a damaged copy in the cache is removed."""
         key = self._key(collection_id, info)
         with self._cache.held(key.folder):
             if key.folder.exists():
@@ -108,19 +108,19 @@ class BucketSegments:
                 yield str(error)
 
     def names(self, collection_id: str) -> frozenset[str]:
-        """Its folders in the bucket, and those in the cache of this machine, temporary ones included."""
+        """The collection's segments in the bucket and in the cache of this machine, temporary folders included."""
         cached = (folder.name for folder in (self.root / collection_id).glob("*/"))
         return frozenset((*cached, *self._bucket.folders(f"collections/{collection_id}")))
 
     def stored(self, collection_id: str) -> frozenset[str]:
-        """Its folders in the bucket."""
+        """The collection's segments in the bucket."""
         names = self._bucket.folders(f"collections/{collection_id}")
         if not names:
             self._bucket.require()
         return frozenset(names)
 
     def remove(self, collection_id: str, name: str) -> None:
-        """Remove it from the cache of this machine and from the bucket."""
+        """Remove the segment from the cache of this machine and from the bucket."""
         self._cache.remove(self.root / collection_id / name)
         if not is_temporary(name):
             self._bucket.remove(path_of(collection_id, name))
@@ -134,7 +134,7 @@ class BucketSegments:
                 link_segments([name] if cached.exists() else [], cached.parent, self.root / target)
 
     def refresh(self, named: Callable[[], frozenset[SegmentPlace]] | None = None) -> None:
-        """Remove from the cache what no collection names, and know no more of its damage."""
+        """Remove from the cache the segments that no collection names, and forget their damage."""
         named = named or self._stored_places
         self._cache.sweep(named)
         self._cache.make_room(0)
@@ -145,7 +145,7 @@ class BucketSegments:
                 del self._unfetched[key]
 
     def _stored_places(self) -> frozenset[SegmentPlace]:
-        """The segments in the bucket of all collections of which there is something in the cache."""
+        """The segments in the bucket of every collection that is in the cache or has a damaged segment."""
         ids = {folder.name for folder in self.root.glob("*/")} | {key.folder.parent.name for key in self._unfetched}
         return frozenset(SegmentPlace(id, name) for id in ids for name in self.stored(id))
 
@@ -162,7 +162,7 @@ class BucketSegments:
         return damage is not None
 
     def _fetch(self, key: SegmentKey, size: int) -> None:
-        """Bring a segment that is held into the cache. Raises ``SegmentCorrupt``; then it is not tried for a while."""
+        """Bring a held segment into the cache. After ``SegmentCorrupt``, it is not tried again for ``AGAIN_S``."""
         if key.folder.exists():
             return
         error = self._unfetched.get(key)
@@ -197,7 +197,7 @@ class BucketSegments:
     def _fetch_file(
         self, key: SegmentKey, name: str, target: Path | None, is_right: Callable[[FileEntry], bool]
     ) -> None:
-        """Read a file of a segment. A wrong one is read again once: it may have become so on the way."""
+        """Fetch a file of a segment, and a wrong one a second time: it may have been damaged in transit."""
         folder = key.folder
         try:
             for _ in range(2):

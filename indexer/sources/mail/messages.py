@@ -116,9 +116,9 @@ def _header(message: EmailMessage, name: str) -> str:
 
 
 class _BoundedPolicy(email.policy.EmailPolicy):
-    """The standard library's, whose time grows with the square of a header's length, for headers of any length.
+    """The standard library's policy, whose time grows with the square of a header's length, made safe for any length.
 
-    Of a long header the beginning is read. A fairly long one is a text without a structure, such as a subject.
+    Only the beginning of a long header is read. A fairly long one is read as unstructured text, such as a subject.
     """
 
     def header_fetch_parse(self, name: str, value: str) -> str:
@@ -185,7 +185,7 @@ def _attached(message: MIMEPart, body: MIMEPart | None) -> Iterator[MIMEPart]:
 
 
 def _other_forms(forms: list[MIMEPart], body: MIMEPart | None) -> list[MIMEPart]:
-    """All forms of one text but the one that is read: that of the body, or else the first."""
+    """All forms of a text except the one that is read: the form that has the body, or else the first."""
     read = next((form for form in forms if any(each is body for each in form.walk())), forms[0])
     return [form for form in forms if form is not read]
 
@@ -224,7 +224,7 @@ def _plain(body: MIMEPart) -> str:
 
 
 def _codec(data: bytes, charset: str | None) -> str:
-    """The named encoding; for a text that has none, or that is not of ASCII as it says, what its bytes speak for."""
+    """The declared encoding; for text without one, or declared as ASCII, UTF-8 if it is valid, else windows-1252."""
     codec = labelled_codec(charset) if charset else None
     if codec and charset not in _ASCII:
         return codec

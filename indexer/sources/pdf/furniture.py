@@ -18,8 +18,8 @@ _NEAR: Final = 12.0
 def furniture(pages: Sequence[tuple[tuple[float, float, float, float], Sequence[Segment]]]) -> dict[int, str]:
     """The kinds of the segments that are furniture, by their ``id``: ``header``, ``footer`` or ``page number``.
 
-    ``pages`` are boxes and segments. Furniture says the same, but for numbers, at one height of three pages or more,
-    or of both where there are two.
+    ``pages`` are boxes and segments. Furniture is a row that has the same text, except for numbers, at the same height
+    of at least three pages, or of both pages if there are two.
     """
     places: dict[tuple[str, str], list[tuple[int, float, list[Segment]]]] = defaultdict(list)
     for number, (box, segments) in enumerate(pages):

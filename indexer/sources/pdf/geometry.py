@@ -40,7 +40,7 @@ class Line:
 
 
 def overlap(one: Segment, other: Segment) -> float:
-    """The share of the lower of two heights that is common.
+    """The height that two segments share, as a fraction of the lower one's height.
 
     >>> overlap(Segment("a", 0, 0, 5, 10, 10), Segment("b", 9, 5, 14, 15, 10))
     0.5

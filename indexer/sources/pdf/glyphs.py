@@ -67,7 +67,10 @@ def main() -> None:
 
 
 def _allow_page(number: int) -> None:
-    """Let the system end this process (SIGXCPU) where the next page takes too long; a busy machine does not count."""
+    """Limit the CPU time of the next page: beyond it, the system ends this process (SIGXCPU).
+
+    Time in which a busy machine does other work does not count.
+    """
     with suppress(ImportError, ValueError, OSError):
         import resource
 

@@ -187,7 +187,7 @@ def _continues(other: Paragraph, paragraph: Paragraph) -> bool:
 
 
 class Hyphens:
-    """True if a word that is parted at the end of a line has a hyphen: as it is written elsewhere in the document."""
+    """Decides if a word that is split at the end of a line keeps its hyphen: as it is written in the document."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._words = Counter(word.lower() for text in texts for word in _WORD.findall(text))
@@ -219,7 +219,7 @@ class Hyphens:
 
 
 def _needs_space(text: str, following: str) -> bool:
-    """Chinese and Japanese have no spaces between lines."""
+    """False between Chinese or Japanese lines, which are joined without a space."""
     return not (_is_ideographic(text[-1:]) and _is_ideographic(following[:1]))
 
 

@@ -141,7 +141,7 @@ class RichText:
         return None
 
     def _destination(self, name: str) -> None:
-        """Let a group be what its first word says."""
+        """Set what a group is used for, by its first control word."""
         may_be_ignored, self._may_be_ignored = self._may_be_ignored, False
         group = self._group
         if name == "fonttbl":

@@ -60,7 +60,7 @@ class Story:
         self._end_beside()
 
     def finished(self) -> list[Part]:
-        """All parts; what no paragraph or row has ended ends here."""
+        """End the paragraph and the row that are still open, and return all parts."""
         self.is_drop_cap = False
         self.in_table = False
         text = self._taken()

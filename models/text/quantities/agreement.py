@@ -135,7 +135,11 @@ def _on_one_dial(left: Quantity, right: Quantity) -> tuple[Quantity, Quantity]:
 
 
 def _of_units(left: Quantity, right: Quantity) -> Relation:
-    """Months and seconds may overlap, and are never equal; other units, such as currencies, are different things."""
+    """The relation of quantities in different units.
+
+    Months and seconds are compatible if they may overlap, and never equal. Other durations are compatible. Amounts in
+    different units of another dimension, such as currencies, contradict each other.
+    """
     if {left.measure, right.measure} != {MONTHS, SECONDS}:
         known = left.measure.dimension is not Dimension.DURATION
         return Relation.CONTRADICTORY if known else Relation.COMPATIBLE
@@ -159,7 +163,7 @@ def _opposed(left: Comparator, right: Comparator) -> bool:
 
 
 def _same_side(left: Comparator, right: Comparator) -> bool:
-    """Both name a bound of one side: within 30 days, and within 60."""
+    """True if both comparators bound values on the same side, as in "within 30 days" and "within 60"."""
     return any(left in side and right in side for side in (_UPWARDS, _DOWNWARDS))
 
 

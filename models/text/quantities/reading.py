@@ -117,7 +117,7 @@ def _counted(spoken: Sequence[Word], after: int) -> str:
 
 
 def _is_idle(spoken: Sequence[Word], at: int, last: int) -> bool:
-    """``$5 an hour`` is a rate, ``just a minute`` a way of speaking."""
+    """True for a rate, as in ``$5 an hour``, and for a way of speaking, as in ``just a minute``."""
     if spoken[at].text not in ARTICLES or word_at(spoken, at + 1) not in DURATIONS:
         return False
     before = word_at(spoken, at - 1)
