@@ -79,8 +79,9 @@ class FacetScan(SegmentQuery[list[Near], list[SpanRows]]):
         return [Near(len(rows), near, _best_of_groups(near, groups, selection)) for near in nearness]
 
     def total(self, parts: Sequence[list[Near]], selection: Selection) -> list[Near]:
-        """The nearness of all segments together."""
-        return [_together(of_query) for of_query in zip(*parts, strict=True)]
+        """The nearness of all segments together, of which there may be none."""
+        nothing = Near(0, np.zeros(0, np.float32), np.zeros(0, np.float32))
+        return [_together(of_query) for of_query in zip([nothing] * len(self.codebooks), *parts, strict=True)]
 
     def rows(self, view: SegmentView, total: list[Near] | None, selection: Selection) -> list[SpanRows]:
         """For every query the sentences of a segment that may be selected."""

@@ -51,6 +51,12 @@ def test_sentences_are_ranked_by_what_stands_near_them(workspace: Workspace) -> 
     assert set(texts(workspace, "puppy")[:2]) == {PETS, "A kitten is a young animal."}
 
 
+def test_a_collection_without_documents_has_no_hits(workspace: Workspace) -> None:
+    collections = CollectionService(workspace.store, workspace.encoders, default_encoder="hashing")
+    collections.create("none", CollectionOptions(facets=True))
+    assert workspace.search("puppy", "none", mode="facets") == ()
+
+
 def test_raw_is_made_of_the_distance_of_facets(workspace: Workspace) -> None:
     model, query = Facets(Encoders(EncoderOptions())).sentences, "a violin concert"
     for hit in workspace.search(query, mode="facets"):
