@@ -106,7 +106,7 @@ def spans_with_floor(
     literal = {
         number: Occurrences((terms,), "span").rows(view, None, Selection(filter=filters[number]))[0]
         for number, terms in enumerate(queries)
-        if terms and np.isfinite(floors[number])
+        if terms and floors[number] < np.inf
     }
     for number, found in spans:
         occurring = literal.pop(number, None)

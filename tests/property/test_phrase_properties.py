@@ -155,6 +155,15 @@ def test_new_documents_are_matched_as_they_would_be_found(workspace, arriving, d
     assert space.standing() == {found for name in {name for name, *_ in drafts} for found in space.searched(name)}
 
 
+def test_occurrences_match_a_phrase_whose_threshold_is_zero(workspace) -> None:
+    space = Space(workspace)
+    text = " ".join(WORDS[:2])
+    space.save(PhraseDraft("one", text, 0.0, "raw"))
+    space.index([Document("d", (Part(f"{WORDS[2]} {text.upper()} {WORDS[3]}"),))])
+    assert space.standing() == space.searched("one")
+    assert 1.0 in {raw for *_, raw in space.standing()}
+
+
 changes = st.one_of(
     st.tuples(st.just("index"), st.lists(documents, min_size=1, max_size=3)),
     st.tuples(st.just("delete"), ids),
