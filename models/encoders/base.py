@@ -1,7 +1,6 @@
 """The encoder interface, and functions on it that encode units and queries."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -10,9 +9,8 @@ from jaxtyping import Float32, Int32
 from models.errors import InvalidInput
 from models.ops.similarity import normalize
 from models.text import units
-from models.text.compatibility import PlainText
 from models.text.forms import NEWEST, TextForm
-from models.text.tokens import Tokens, UnitTokens, join_all
+from models.text.tokens import Tokens, UnitTokens, join_all, plain_tokens
 from models.types import QueryVectors
 
 
@@ -72,9 +70,7 @@ def _tokenize(encoder: Encoder, texts: Sequence[str], form: TextForm) -> list[To
     """The tokens of every text as the encoder reads it, at the characters of the text itself."""
     if form == "text.v1":
         return encoder.tokenize(texts)
-    read = [PlainText(text) for text in texts]
-    tokens = encoder.tokenize([each.text for each in read])
-    return [replace(of, spans=each.spans(of.spans)) for each, of in zip(read, tokens, strict=True)]
+    return plain_tokens(encoder.tokenize, texts)
 
 
 def encode_queries(encoder: Encoder, texts: Sequence[str], form: TextForm = NEWEST) -> QueryVectors:

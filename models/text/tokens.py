@@ -4,13 +4,14 @@ Most texts are short, and calling numpy for one takes longer than the computatio
 windows pooled, in one call: laid end to end.
 """
 
-from collections.abc import Iterable, Iterator, Sequence, Sized
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
 import numpy as np
 from jaxtyping import Bool, Float32, Int, Int32
 
+from models.text.compatibility import PlainText
 from models.types import CharSpans
 
 _NO_SPANS = np.zeros((0, 2), np.int64)
@@ -32,6 +33,13 @@ class Tokens:
     def cut(self, run: slice) -> "Tokens":
         """A run of the tokens."""
         return Tokens(self.ids[run], self.spans[run], self.unknown[run])
+
+
+def plain_tokens(tokenize: Callable[[Sequence[str]], list[Tokens]], texts: Sequence[str]) -> list[Tokens]:
+    """The tokens of every text without forms of compatibility, at the characters of the text itself."""
+    read = [PlainText(text) for text in texts]
+    tokens = tokenize([each.text for each in read])
+    return [replace(of, spans=each.spans(of.spans)) for each, of in zip(read, tokens, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from models.backbones.files import BackboneFiles
 from models.backbones.query_network import BertConfig, Precision, QueryNetwork, in_parts
 from models.kernels.llvm import has_byte_products
 from models.text.borders import clause_around
+from models.text.tokens import plain_tokens
 from models.types import CharSpan
 from models.verifier.types import OUTPUTS, Pair
 
@@ -93,7 +94,7 @@ def _precision(size: BertConfig) -> Precision:
 def windows_of(files: BackboneFiles, pairs: Sequence[Pair]) -> list[Window]:
     """The tokens of every pair: of the phrase, and of the clause around what is marked, or of a whole text without."""
     texts = list(dict.fromkeys(text for pair in pairs for text in (pair.phrase, pair.text)))
-    tokens = dict(zip(texts, files.tokenize(texts), strict=True))
+    tokens = dict(zip(texts, plain_tokens(files.tokenize, texts), strict=True))
     windows = []
     for pair in pairs:
         ids, spans, marked = tokens[pair.text].ids, tokens[pair.text].spans, np.zeros(len(tokens[pair.text]), bool)

@@ -96,6 +96,14 @@ def test_a_long_text_is_read_around_its_mark(network: tuple[PairClassifier, Path
     assert 40 < int(np.flatnonzero(window.marked)[0]) < 70
 
 
+def test_forms_of_letters_are_read_as_letters(network: tuple[PairClassifier, Path, Path]) -> None:
+    forms = Pair("the ﬂoor", "It is ﬁne, the ﬁre.", CharSpan(15, 18))
+    letters = Pair("the floor", "It is fine, the fire.", CharSpan(16, 20))
+    form, plain = windows_of(network[0].backbone, [forms, letters])
+    assert form.phrase.tolist() == plain.phrase.tolist()
+    assert (form.text.tolist(), form.marked.tolist()) == (plain.text.tolist(), plain.marked.tolist())
+
+
 def test_weights_over_another_backbone_and_encoders_without_one_have_no_verifier(
     network: tuple[PairClassifier, Path, Path], tmp_path: Path
 ) -> None:
