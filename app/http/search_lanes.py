@@ -154,7 +154,7 @@ class SearchLanes:
         except (QueueFull, TimeoutError) as error:
             if needed or not (isinstance(error, QueueFull) or limit.expired()):
                 raise
-            return Ordered(found, None)
+            return Ordered(found, verified=False)
 
     async def _encoded(self, request: SearchRequest) -> Encoded:
         prepared = await asyncio.to_thread(self._service.prepare, request)

@@ -58,7 +58,7 @@ def check_list(start: Start, request: SearchRequest, used: UsedThreshold) -> Non
     if start.request != _request_digest(request):
         raise InvalidInput(
             "The cursor was made for another request.",
-            hint="Repeat the request of the cursor unchanged; only top_k, offset and the form of hits may differ.",
+            hint="Repeat its request; only top_k, offset, what is counted and the form of hits may differ.",
             field="cursor",
         )
     if start.tuning != digest_of(repr(used)):
@@ -90,5 +90,6 @@ def _request_digest(request: SearchRequest) -> str:
         context=0,
         offset_unit="codepoint",
         verify=request.read,
+        estimate=False,
     )
     return digest_of(f"{plain!r} {request.filter.key}")

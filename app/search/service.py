@@ -41,6 +41,7 @@ from indexer.types import Recipe
 from indexer.words.literal import Terms
 from models.errors import InvalidInput
 from models.text.checks import unstorable
+from models.verifier.types import Verdict
 
 # Times that a search is answered again when segments were lost under it.
 AGAIN: Final = 2
@@ -158,7 +159,10 @@ class SearchService:
     def _verify_batch(self, batch: Sequence[tuple[Encoded, Found]]) -> list[Ordered]:
         read = (_read(encoded, found.rows[: encoded.prepared.verified]) for encoded, found in batch)
         verdicts = self.second_look.verdicts(list(read))
-        return [verifying.ordered(found, of) for (_, found), of in zip(batch, verdicts, strict=True)]
+        return [
+            verifying.ordered(found, of, _kept(encoded.prepared))
+            for (encoded, found), of in zip(batch, verdicts, strict=True)
+        ]
 
     def count(self, encoded: Encoded, floor: float | None) -> Counts:
         """Count exactly and exhaustively what the request selects.
@@ -201,7 +205,8 @@ class SearchService:
             end = min(start + size, last)
             rows = results.rows[start:end] if encoded.prepared.request.likely else []
             (verdicts,) = self.second_look.verdicts([_read(encoded, rows)])
-            yield presented(encoded, Ordered(results, verdicts, start), start, end)
+            hits = presented(encoded, Ordered(results, verdicts, start), start, end)
+            yield tuple(hit for hit in hits if hit.verdict in _kept(encoded.prepared))
 
     def recipe(self, collection: str) -> tuple[str, Recipe]:
         """The own name of a collection, which an alias may name, and its recipe."""
@@ -241,8 +246,9 @@ def prepare(
     plan = plan_of(request, mode, snapshot, used)
     floor = None if used.value is None else cosine_floor(used.value, used.on, tuning)
     selection = mode.selection(request, floor)
-    # One more than is shown says whether there are more.
-    most = max(start.place + selection.top_k, verified) if plan is None else plan.limit
+    # One more than is shown says whether there are more. Of threshold auto, unlikely ones among those read are dropped.
+    shown = start.place + selection.top_k
+    most = (shown + verified if is_auto else max(shown, verified)) if plan is None else plan.limit
     selection = replace(selection, top_k=most + 1)
     terms = literal.terms_of(mode, request, snapshot.recipe)
     return Prepared(request, mode, snapshot, tuning, used, selection, query, terms, started, verified, start, plan)
@@ -281,7 +287,7 @@ def finish(encoded: Encoded, results: Ordered, counted: Counted = Counted()) -> 
         degraded(snapshot),
         filtered(snapshot, request.filter),
         counted.total,
-        verifying.summary(results),
+        results.verified,
         counted.likely(hits),
         notice_of(request.text),
         results.found.arranged,
@@ -292,12 +298,9 @@ def finish(encoded: Encoded, results: Ordered, counted: Counted = Counted()) -> 
 
 def next_cursor(prepared: Prepared, results: Ordered) -> str | None:
     """The cursor behind the hits of a request; None if there are no more, or they are too many."""
-    place, kept = (
-        prepared.start.place + prepared.request.top_k,
-        verifying.kept_verdicts(prepared.request, prepared.threshold),
-    )
-    count = len(results.found) if None in kept else len(results.verdicts or ())
-    return cursor_at_place(prepared, place, judged=results.verdicts is not None) if place < count else None
+    place = prepared.start.place + prepared.request.top_k
+    more = place < len(results.found)
+    return cursor_at_place(prepared, place, judged=results.verified is not False) if more else None
 
 
 def cursor_at_place(prepared: Prepared, place: int, *, judged: bool) -> str | None:
@@ -328,20 +331,23 @@ def presented(encoded: Encoded, results: Ordered, start: int, end: int) -> tuple
         for at, (hit, span) in enumerate(zip(hits, spans, strict=True))
     )
     used = prepared.threshold
-    above = (hit for hit in marked if used.value is None or getattr(hit, used.on) >= used.value)
-    kept = verifying.kept_verdicts(prepared.request, used)
-    return tuple(hit for hit in above if hit.verdict in kept)
+    return tuple(hit for hit in marked if used.value is None or getattr(hit, used.on) >= used.value)
 
 
 def _marked(prepared: Prepared, results: Ordered, start: int, end: int) -> dict[SpanRow, Place | None]:
     """The places that are shown of results that took the second look; None for those shown as they were found."""
-    last = results.first + len(results.verdicts or ())
+    last = results.first + len(results.verdicts)
     judged, shown = (
         results.found.rows[results.first : last],
         results.found.rows[max(start, results.first) : min(end, last)],
     )
     places = marked_places(prepared.request, prepared.mode, prepared.snapshot, shown, judged)
     return dict(zip(shown, places, strict=True))
+
+
+def _kept(prepared: Prepared) -> tuple[Verdict | None, ...]:
+    """The verdicts of hits that a request keeps."""
+    return verifying.kept_verdicts(prepared.request, prepared.threshold)
 
 
 def _read(encoded: Encoded, rows: Sequence[SpanRow]) -> Results:

@@ -51,17 +51,19 @@ class Verdict:
 class Ordered:
     """The results of a search as they are shown, and the verdicts on those from place ``first`` on that were read.
 
-    ``verdicts`` are None if there was no room or no time for the second look.
+    ``verified`` are the numbers of read and of likely results: None if none was read, False if there was no room or no
+    time for the second look.
     """
 
     found: Found
-    verdicts: Sequence[Verdict] | None = ()
+    verdicts: Sequence[Verdict] = ()
     first: int = 0
+    verified: Verified | Literal[False] | None = None
 
     def of(self, place: int) -> Verdict | None:
         """The verdict on the result at a place."""
         at = place - self.first
-        return self.verdicts[at] if self.verdicts and 0 <= at < len(self.verdicts) else None
+        return self.verdicts[at] if 0 <= at < len(self.verdicts) else None
 
 
 def no_verifier(recipe: Recipe) -> None:
@@ -90,7 +92,9 @@ class SecondLook:
             raise InvalidInput(
                 "What is likely is said by the second look, which this search does not have.",
                 hint="Give a phrase as text, without sort, to a collection that stores texts by the encoder slice; or "
-                "leave it out.",
+                "leave it out."
+                if request.read
+                else "Leave out verify: 0; or leave it out.",
                 field="likely" if request.likely else "estimate",
             )
         return count
@@ -188,16 +192,20 @@ class Results:
         return replace(self, rows=rows, are_spans=True)
 
 
-def ordered(found: Found, verdicts: Sequence[Verdict]) -> Ordered:
-    """The results: first those that were read, in the order of :func:`rank_key`, then the others as they were found."""
+def ordered(found: Found, verdicts: Sequence[Verdict], kept: Sequence[VerdictName | None]) -> Ordered:
+    """The results that are kept: those that were read in the order of :func:`rank_key`, then others as they were found.
+
+    ``kept`` has the verdicts of results that are kept, and None if those that were not read are.
+    """
     read = list(zip(found.rows, (verdict.judgement for verdict in verdicts), strict=False))
     keys = [
         rank_key(row.cosine >= EXACT, said.is_likely, said.probability, raw_from_cosine(row.cosine))
         for row, said in read
     ]
-    order = sorted(range(len(read)), key=keys.__getitem__)
-    rows = [found.rows[place] for place in order] + found.rows[len(verdicts) :]
-    return Ordered(replace(found, rows=rows), [verdicts[place] for place in order])
+    order = [place for place in sorted(range(len(read)), key=keys.__getitem__) if read[place][1].verdict in kept]
+    rows = [found.rows[place] for place in order] + (found.rows[len(verdicts) :] if None in kept else [])
+    verified = summary_of(verdicts, len(found)) if verdicts else None
+    return Ordered(replace(found, rows=rows), [verdicts[place] for place in order], verified=verified)
 
 
 def order_of(hit: Hit) -> Order:
@@ -233,7 +241,7 @@ def told(hit: AnyHit, verdict: Verdict | None, unit: OffsetUnit) -> AnyHit:
         verdict=judgement.verdict,
         differs=judgement.differs or None,
         polarity=None if judgement.verdict == "match" else hit.polarity,
-        clause=TextSpan(place.offset(span.start, unit), place.offset(span.end, unit), verdict.clause.pair.text),
+        clause=TextSpan(place.offset(span.start, unit), place.offset(span.end, unit), place.text(span)),
     )
 
 
@@ -246,13 +254,6 @@ def kept_verdicts(request: SearchRequest, used: UsedThreshold) -> tuple[VerdictN
     if request.likely or (used.source == "auto" and used.value is None):
         return ("match",)
     return ("match", None) if used.source == "auto" else (*get_args(VerdictName), None)
-
-
-def summary(results: Ordered) -> Verified | Literal[False] | None:
-    """The numbers of read and of likely results; None if none was read, False if there was no room or no time."""
-    if results.verdicts is None:
-        return False
-    return summary_of(results.verdicts, len(results.found)) if results.verdicts else None
 
 
 def summary_of(read: Sequence[Verdict], found: int) -> Verified:

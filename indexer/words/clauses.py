@@ -2,7 +2,7 @@
 
 A verdict weighs the similarity that mode ``best_span`` gives to the best span in the sentence. So a verdict depends on
 the phrase and the sentence alone, and the score of the result's mode does not change it. Further spans of one sentence
-are judged by themselves: they do not match because of what another part of their sentence says.
+are judged by themselves, and without the clause of the best one: they do not match because of what that says.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,25 +20,32 @@ from indexer.engine.snapshot import SegmentView
 from indexer.segments.reader import Segment
 from indexer.words.literal import BELOW, EXACT, Occurrences, Terms
 from models.ops.similarity import raws
+from models.text.borders import clause_around
 from models.types import CharSpan, UnitSpan
 from models.verifier.types import Pair
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """The sentence that the second look reads: the place of the best span in it, its characters, and the pair."""
+    """The sentence around a span, its characters, and what the second look reads of it beside the phrase."""
 
     place: Place
     span: CharSpan
     pair: Pair
 
     @classmethod
-    def of(cls, phrase: str, place: Place, score: float) -> "Clause":
-        """The clause of the sentence around a span, with the similarity that follows from the span's score."""
+    def of(cls, phrase: str, place: Place, score: float, best: CharSpan | None = None) -> "Clause":
+        """The sentence around a span, with the similarity that follows from the span's score.
+
+        If the span has a clause in common with the ``best`` one of its sentence, it is read by itself.
+        """
         sentence, span = place.sentence(), place.span
-        mark = CharSpan(max(span.start - sentence.start, 0), span.end - sentence.start)
+        text, mark = place.text(sentence), CharSpan(max(span.start - sentence.start, 0), span.end - sentence.start)
         similarity = round(float(raws(np.array([score], np.float64))[0]), 4)
-        return cls(place, sentence, Pair(phrase, place.text(sentence), None if span == sentence else mark, similarity))
+        clause = clause_around(text, mark)
+        if best and clause.start < best.end - sentence.start and best.start - sentence.start < clause.end:
+            return cls(place, sentence, Pair(phrase, place.text(span), None, similarity))
+        return cls(place, sentence, Pair(phrase, text, None if span == sentence else mark, similarity))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +78,14 @@ class PhraseQuery:
         occurrences = Occurrences((self.words,), "span").rows(view, None, Selection(filter=self.filter))[0].spans
         whole = [units if self.documents else sentences_of(segment, units) for units in results]
         best = self._best(view, occurrences, whole)
-        if not self.documents:
-            beside = [at for at, units in enumerate(results) if not _overlap(units, best[at].units)]
-            own = self._best(view, occurrences, [results[at] for at in beside])
-            best = list((dict(enumerate(best)) | dict(zip(beside, own, strict=True))).values())
-        return [
-            Clause.of(self.text, Place(segment, segment.part_of(units.start), units), score) for units, score in best
-        ]
+        beside = [at for at, units in enumerate(results) if not self.documents and not _overlap(units, best[at].units)]
+        own = dict(zip(beside, self._best(view, occurrences, [results[at] for at in beside]), strict=True))
+        clauses = []
+        for at, nearest in enumerate(best):
+            units, score = own.get(at, nearest)
+            place = Place(segment, segment.part_of(units.start), units)
+            clauses.append(Clause.of(self.text, place, score, segment.char_span(nearest.units) if at in own else None))
+        return clauses
 
     def _best(self, view: SegmentView, occurrences: SpanRows, within: Sequence[UnitSpan]) -> list[BestSpan]:
         """The best span within each of some units: the clearest occurrence of the words, or else the nearest span."""

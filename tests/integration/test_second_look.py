@@ -28,7 +28,7 @@ from models.encoders.hashing import HashingEncoder
 from models.errors import InvalidInput
 from models.types import Document, Part
 from models.verifier.types import Judgement, Pair
-from tests.workspace import Workspace
+from tests.workspace import Workspace, document
 
 TEXTS = [
     "I do not want to cancel my plan. Thank you.",
@@ -172,10 +172,45 @@ def test_pages_of_a_cursor_keep_the_order_of_the_second_look(service: SearchServ
     assert [hit for page in pages for hit in page.hits] == list(whole.hits)
 
 
+@pytest.mark.parametrize("options", [{"likely": True}, {"threshold": "auto"}, {"threshold": "auto", "mode": "hybrid"}])
+def test_pages_are_full_where_verdicts_drop_hits(
+    service: SearchService, workspace: Workspace, options: dict[str, Any]
+) -> None:
+    more = ["Cancel my plan! It is I.", "I say cancel my plan. Not now.", "We cancel my plan! Yes.", "cancel my plan"]
+    workspace.index([Document(f"e{number}", (Part(text),)) for number, text in enumerate(more)])
+    whole = answer(service, verify=5, top_k=9, **options)
+    assert len(whole.hits) > 2
+    assert whole.cursor is None
+    pages = [answer(service, verify=5, top_k=2, **options)]
+    while pages[-1].cursor is not None:
+        pages.append(answer(service, verify=5, top_k=2, cursor=pages[-1].cursor, **options))
+    assert [len(page.hits) for page in pages[:-1]] == [2] * (len(pages) - 1)
+    assert [hit for page in pages for hit in page.hits] == list(whole.hits)
+    assert [hit.rank for page in pages for hit in page.hits] == list(range(1, len(whole.hits) + 1))
+    assert {page.verified for page in pages} == {pages[0].verified}
+
+
+def test_the_pages_of_a_list_are_counted_once(service: SearchService) -> None:
+    first = answer(service, estimate=True, verify=20, top_k=1)
+    second = answer(service, verify=20, top_k=1, cursor=first.cursor)
+    assert (first.likely is None, second.likely) == (False, None)
+    assert second.hits == answer(service, verify=20, top_k=2).hits[1:]
+
+
+def test_a_further_span_is_not_read_with_the_clause_of_the_best(workspace: Workspace, reader: Reader) -> None:
+    sentence = "My landlord wrote cancel my plan, and that the plan of my brother stays."
+    workspace.index([document("e", sentence)], name="e")
+    service = SearchService(workspace.store, load_modes(workspace.encoders), lambda recipe: reader)  # type: ignore[arg-type,return-value]
+    (found,) = service.search(SearchRequest("e", text="cancel my plan", verify=20))
+    read = {(pair.text, pair.marked) for pair in reader.read}
+    assert {(sentence, (18, 32)), (sentence, (47, 57)), ("landlord", (0, 8))} <= read
+    assert {hit.clause and hit.clause.text for hit in found.hits} == {sentence}
+
+
 def test_a_cursor_says_whether_its_list_took_the_second_look(service: SearchService) -> None:
     (encoded,) = service.encode([service.prepare(SearchRequest("c", text="cancel my plan", verify=4, top_k=1))])
     (found,) = service.scan([encoded])
-    without_room = service.finish(encoded, Ordered(found, None))
+    without_room = service.finish(encoded, Ordered(found, verified=False))
     plain = SearchRequest("c", text="cancel my plan", verify=0)
     (following,) = service.search(replace(encoded.prepared.request, cursor=without_room.cursor, top_k=9))
     assert following.hits == service.search(plain)[0].hits[1:]
@@ -219,9 +254,10 @@ def test_the_threshold_auto_of_other_scales_is_what_verdicts_say(service: Search
     found = answer(service, threshold="auto", mode="hybrid")
     assert (found.threshold.value, found.threshold.source) == (None, "auto")
     assert [(hit.document_id, hit.verdict) for hit in found.hits] == [("d1", "match")]
-    with pytest.raises(InvalidInput, match="auto") as refused:
-        answer(service, threshold="auto", mode="hybrid", total=True)
-    assert refused.value.field == "threshold"
+    for counted in ({"total": True}, {"counts": ("day",)}):
+        with pytest.raises(InvalidInput, match="In mode hybrid the threshold auto") as refused:
+            answer(service, threshold="auto", mode="hybrid", **counted)
+        assert refused.value.field == "threshold"
 
 
 def test_the_threshold_auto_is_unknown_without_a_verifier(tmp_path: Path) -> None:
