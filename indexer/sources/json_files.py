@@ -1,47 +1,50 @@
 """Files of JSON: a document or a row a line, or an array of these, by itself or within an object."""
 
-import re
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import BinaryIO, Final
-
-import ijson
-import numpy as np
+from itertools import islice
+from typing import Final
 
 from indexer.errors import InvalidDocument, SourceUnreadable
 from indexer.ndjson import InvalidLine, bounded_lines, parse_json, read_ndjson
 from indexer.sources import records
 from indexer.sources.documents import document_from_json
 from indexer.sources.grouping import read_fields
+from indexer.sources.json_outline import Piece, outline
 from indexer.sources.options import names_of
+from indexer.sources.recoded import in_utf8
 from indexer.sources.records import Found, Reading
 from models.types import Document
 
-# Levels of an array's values: the parser keeps the path of each.
-MAX_LEVELS: Final = 1000
-_STRING: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
-_LEVELS: Final = np.zeros(256, np.int8)
-_LEVELS[list(b"[{")], _LEVELS[list(b"]}")] = 1, -1
+_MARK: Final = b"\xef\xbb\xbf"
 
 
 def read_lines(reading: Reading) -> Iterator[Found]:
     """One JSON document, or row, per line; empty lines are skipped."""
-    lines = bounded_lines(reading.file, records.MAX_RECORD)
-    return _read(reading, read_ndjson(lines))
+    in_utf8(reading)
+    return _read_lines(reading)
 
 
 def read_array(reading: Reading) -> Iterator[Found]:
-    """An array of JSON documents or rows, by itself or within an object, or a single document; records are numbered."""
+    """An array of JSON documents or rows, by itself or within an object, or a single document; records are numbered.
+
+    A file that holds an object a line is read by its lines.
+    """
+    in_utf8(reading)
     with reading.open_again() as file:
-        first = file.read(2**16).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
-    if first != b"{" and reading.options.records is not None:
+        is_object = file.read(2**16).removeprefix(_MARK).lstrip().startswith(b"{")
+    is_by_lines = is_object and _is_by_lines(reading)
+    if reading.options.records is not None and (is_by_lines or not is_object):
         raise SourceUnreadable("it is no object with records in a field", hint="Leave --records out.")
-    field = _field_of_records(reading) if first == b"{" else ""
-    if field is None:
-        values: Iterable[object] = [parse_json(reading.whole().removeprefix(b"\xef\xbb\xbf"))]
+    if is_by_lines:
+        reading.conclude("one record a line")
+        yield from _read_lines(reading)
     else:
-        values = ijson.items(Bounded(reading.file), f"{field}.item" if field else "item", use_float=True)
-    yield from _read(reading, enumerate(values, 1))
+        yield from _read(reading, enumerate(_values(reading, _field_of_records(reading) if is_object else ""), 1))
+
+
+def _read_lines(reading: Reading) -> Iterator[Found]:
+    return _read(reading, read_ndjson(bounded_lines(reading.file, records.MAX_RECORD)))
 
 
 def _read(reading: Reading, values: Iterable[tuple[int, object]]) -> Iterator[Found]:
@@ -51,10 +54,49 @@ def _read(reading: Reading, values: Iterable[tuple[int, object]]) -> Iterator[Fo
     return read_fields(reading, ((number, partial(_object, value)) for number, value in values))
 
 
+def _is_by_lines(reading: Reading) -> bool:
+    """True if a line with a whole object is followed by another object, without the comma that one value would need."""
+    with reading.open_again() as file:
+        lines = (line for line in bounded_lines(file, records.MAX_RECORD) if isinstance(line, bytes) and line.strip())
+        first, second = ([line.removeprefix(_MARK).strip() for line in islice(lines, 2)] + [b"", b""])[:2]
+    return first.startswith(b"{") and first.endswith(b"}") and second.startswith(b"{")
+
+
+def _values(reading: Reading, field: str | None) -> Iterator[object]:
+    """The values of an array, which is the file or in one of its fields; without a field the file is the value."""
+    if field is None:
+        yield parse_json(reading.whole().removeprefix(_MARK))
+        return
+    depth, name = (2, "") if field else (1, "")
+    for piece in outline(reading.file, depth):
+        if field and _names_field(piece):
+            name = _name(piece)
+        elif piece.level == depth and name == field and piece.text.strip():
+            value = _value(piece.text)
+            if piece.sign or not isinstance(value, InvalidLine):
+                yield value
+
+
+def _value(text: bytes) -> object:
+    """A parsed value, or why it is none."""
+    if len(text) > records.MAX_RECORD:
+        return InvalidLine(f"the record has more than {records.MAX_RECORD:,} bytes")
+    return parse_json(text)
+
+
+def _names_field(piece: Piece) -> bool:
+    """True for the name of a field of the outermost object."""
+    return piece.level == 1 and piece.sign == b":"
+
+
+def _name(piece: Piece) -> str:
+    return str(parse_json(piece.text))
+
+
 def _field_of_records(reading: Reading) -> str | None:
     """The field of an object that holds an array of records; None for a document."""
     with reading.open_again() as file:
-        fields = [*_fields(ijson.parse(Bounded(file)))]
+        fields = [*_fields(outline(file, 2))]
     found = [name for name, holds_records in fields if holds_records]
     chosen = reading.options.records
     if chosen is not None and chosen not in found:
@@ -71,38 +113,12 @@ def _field_of_records(reading: Reading) -> str | None:
     return chosen or found[0]
 
 
-def _fields(events: Iterator[tuple[str, str, object]]) -> Iterator[tuple[str, bool]]:
+def _fields(pieces: Iterator[Piece]) -> Iterator[tuple[str, bool]]:
     """The fields of an object, and whether they hold an array that begins with an object."""
-    for prefix, event, value in events:
-        if not prefix and event == "map_key":
-            _, kind, _ = next(events)
-            yield str(value), kind == "start_array" and next(events)[1] == "start_map"
-
-
-class Bounded:
-    """A file without its byte order mark, which the parser of arrays does not know. It may not be nested too deeply."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self._head = self._file.read(3).removeprefix(b"\xef\xbb\xbf")
-        self._level = 0
-        self._string = b""  # how a string begins that the last piece did not end
-
-    def read(self, size: int = -1) -> bytes:
-        """The next bytes. Raises ``SourceUnreadable`` where values lie in each other at too many levels."""
-        if size == 0:  # the parser asks what type the file gives
-            return b""
-        head, self._head = self._head, b""
-        data = head or self._file.read(size)
-        outside, quote, string = _STRING.sub(b"", self._string + data).partition(b'"')
-        is_escaped = (len(string) - len(string.rstrip(b"\\"))) % 2 == 1
-        self._string = quote + b"\\" * is_escaped
-        levels = self._level + np.cumsum(_LEVELS[np.frombuffer(outside, np.uint8)], dtype=np.int64)
-        if len(levels):
-            self._level = int(levels[-1])
-            if levels.max() > MAX_LEVELS:
-                raise SourceUnreadable("it is nested too deeply")
-        return data
+    for piece in pieces:
+        if _names_field(piece):
+            is_array = next(pieces).sign == b"["
+            yield _name(piece), is_array and next(pieces).text.lstrip().startswith(b"{")
 
 
 def _object(value: object) -> dict[str, object]:

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final, cast
 
-import ijson
 import numpy as np
 import pyarrow as pa
 
@@ -24,8 +23,7 @@ from models.types import Document
 _CHUNK: Final = 2**18
 # Errors of readers for truncated files and for files of another format.
 _UNREADABLE: Final = (
-    SourceUnreadable, OSError, EOFError, zlib.error, csv.Error, pa.ArrowException, ijson.JSONError, UnicodeError,
-    LookupError,
+    SourceUnreadable, OSError, EOFError, zlib.error, csv.Error, pa.ArrowException, UnicodeError, LookupError,
 )  # fmt: skip
 
 
