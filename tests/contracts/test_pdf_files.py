@@ -192,16 +192,67 @@ def test_pages_without_readable_letters_are_named(tmp_path: Path) -> None:
     assert source.notices["x.pdf"].startswith("the letters of page 1 make no words")
 
 
+IMAGE = stream(b"\x80", "/Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray /BitsPerComponent 8")
+IMAGES = "/Resources << /XObject << /I 2 0 R /F 3 0 R >> /Font << /F1 1 0 R >> >>"
+FORM_OF_AN_IMAGE = stream(
+    "/I Do", "/Type /XObject /Subtype /Form /BBox [0 0 1 1] /Resources << /XObject << /I 2 0 R >> >>"
+)
+
+
+def image(width: float, height: float, y: float = 0, name: str = "I") -> str:
+    """An image, or a form, at the left of the page."""
+    return f"q {width} 0 0 {height} 0 {y} cm /{name} Do Q "
+
+
+def source_of_images(folder: Path, *pages: str) -> Source:
+    return source_of(folder, pdf(*pages, page=IMAGES, extra=[IMAGE, FORM_OF_AN_IMAGE]))
+
+
 def test_scans_are_lost_and_empty_pages_are_not(tmp_path: Path) -> None:
-    image = stream(
-        b"\x80", "/Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray /BitsPerComponent 8"
-    )
-    resources = "/Resources << /XObject << /I 2 0 R >> /Font << /F1 1 0 R >> >>"
-    data = pdf("q 600 0 0 700 0 0 cm /I Do Q", shown("The end."), "", page=resources, extra=[image])
-    source = source_of(tmp_path, data)
+    source = source_of_images(tmp_path, image(600, 700), shown("The end."), "")
     assert len(list(source)) == 1
     assert source.lost == {"x.pdf": ("page 1 of 3 with an image and no text: it may be a scan, which needs OCR",)}
     assert source.notices == {"x.pdf": "1 of 3 pages hold no text and are left out"}
+
+
+SCANS = {
+    "strips": ("".join(image(612, 80, 79 * number) for number in range(10)), "no text"),
+    "image in a form": (image(612, 792, name="F"), "no text"),
+    "stamp": (image(612, 792) + shown("DocuSign Envelope ID: 1A2B-3C4D", y=780, size=7), "at most 4 words"),
+    "mark of a program": (image(620, 800) + shown("CamScanner", y=20), "at most 1 word"),
+}
+NO_SCANS = {
+    "photo with a caption": image(612, 500, 200) + shown("The house in May.", y=100),
+    "layers of a photo with a caption": image(612, 400, 300) * 3 + shown("The house in May.", y=100),
+    "image that lies beyond the page": image(612, 9000, 500) + shown("The house in May.", y=100),
+    "page with a background": image(612, 792) + lines(*["The tenant pays the rent on the first day."] * 2),
+    "text that a program recognized": image(612, 792) + "3 Tr " + shown("Title page"),
+}
+
+
+@pytest.mark.parametrize(("page", "text"), SCANS.values(), ids=SCANS)
+def test_pages_that_are_an_image_are_lost(tmp_path: Path, page: str, text: str) -> None:
+    source = source_of_images(tmp_path, page, shown("The end."))
+    (document,) = source
+    assert isinstance(document, Document)
+    assert len(document.parts) == (1 if text == "no text" else 2)
+    assert source.lost == {"x.pdf": (f"page 1 of 2 with an image and {text}: it may be a scan, which needs OCR",)}
+
+
+@pytest.mark.parametrize("page", NO_SCANS.values(), ids=NO_SCANS)
+def test_pages_whose_words_are_read_are_not_lost(tmp_path: Path, page: str) -> None:
+    source = source_of_images(tmp_path, page)
+    assert (len(list(source)), source.lost) == (1, {})
+
+
+def test_a_scan_with_a_note_is_lost_and_its_note_is_read(tmp_path: Path) -> None:
+    note = b"<< /Type /Annot /Subtype /Text /Rect [10 10 30 30] /Contents (too expensive) >>"
+    data = pdf(image(612, 792), page=f"{IMAGES} /Annots [4 0 R]", extra=[IMAGE, FORM_OF_AN_IMAGE, note])
+    source = source_of(tmp_path, data, ReadOptions(comments=True))
+    (document,) = source
+    assert isinstance(document, Document)
+    assert texts(document) == ["too expensive"]
+    assert source.lost == {"x.pdf": ("page 1 of 1 with an image and no text: it may be a scan, which needs OCR",)}
 
 
 def packed(data: bytes) -> bytes:

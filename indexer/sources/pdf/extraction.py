@@ -47,7 +47,11 @@ class Field(NamedTuple):
 
 @dataclass(slots=True)
 class RawPage:
-    """The contents of a page. ``problem`` says why it could not be read."""
+    """The contents of a page. ``problem`` says why it could not be read.
+
+    Images cover much of a page that ``is_scan``, and nearly all of one that ``is_image``, without invisible text that
+    says what they show.
+    """
 
     number: int
     box: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
@@ -55,6 +59,7 @@ class RawPage:
     fields: list[Field] = field(default_factory=list)
     comments: list[str] = field(default_factory=list)
     is_scan: bool = False
+    is_image: bool = False
     problem: str = ""
 
 
@@ -152,4 +157,5 @@ def _page(number: int, facts: dict[str, Any], signs: list[Sign]) -> RawPage:
     if "error" in facts:
         return RawPage(number, problem=facts["error"])
     fields = [Field(*each) for each in facts["fields"]]
-    return RawPage(number, tuple(facts["box"]), signs, fields, facts["comments"], facts["is_scan"])
+    box, comments = tuple(facts["box"]), facts["comments"]
+    return RawPage(number, box, signs, fields, comments, facts["is_scan"], facts["is_image"])

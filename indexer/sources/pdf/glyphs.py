@@ -12,6 +12,7 @@ import struct
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import product
 from typing import Any, TypeAlias
 
 # An object or a pointer of pypdfium2, which has no types.
@@ -26,7 +27,12 @@ _HIDDEN = 0b100010  # annotations: hidden, or not viewed
 _PASSWORD = 1 << 13
 _FREE_TEXT, _WIDGET, _POPUP, _LINK = 3, 20, 16, 2
 _TEXT_FIELDS = (4, 5, 6)  # combo box, list box, text field
-_SCAN = 0.25
+# Shares of a page that images cover: of one that may be a scan if it holds no text, and of one that is an image.
+_MUCH, _NEARLY_ALL = 0.25, 0.8
+# Points of a page in each direction that are asked for images.
+_GRID = 20
+_FORM_LEVELS = 3
+_INVISIBLE = 3  # the mode in which programs that recognize letters write them over an image
 # Fewer are of a page that stands in the tree of pages again and again.
 _BYTES_A_PAGE = 4
 
@@ -88,9 +94,11 @@ def _page(document: Handle, number: int) -> tuple[dict[str, Any], list[tuple[Any
     """A page: its box, what it says beside its signs, and the signs, also of filled forms and of annotations."""
     page = document[number]
     fields, comments = _annotations(document, page)
+    covered = _covered(page)
     facts = {
         "box": page.get_cropbox(),
-        "is_scan": _is_scan(page),
+        "is_scan": covered > _MUCH,
+        "is_image": covered > _NEARLY_ALL and not _has_invisible_text(page),
         "fields": fields,
         "comments": comments,
     }
@@ -127,16 +135,39 @@ def _signs(text: Handle) -> Iterator[tuple[Any, ...]]:
             yield code, box.left, box.bottom, box.right, box.top, size, angle
 
 
-def _is_scan(page: Handle) -> bool:
-    """True if an image covers much of a page."""
+def _covered(page: Handle) -> float:
+    """The share of a page that images cover, by the points of a grid: strips of a scan add up, layers do not."""
+    left, bottom, right, top = page.get_cropbox()
+    points: set[tuple[int, int]] = set()
+    for box in _images(page):
+        points.update(product(_points(left, right, box[0], box[2]), _points(bottom, top, box[1], box[3])))
+    return len(points) / _GRID**2
+
+
+def _points(start: float, end: float, low: float, high: float) -> range:
+    """The points of a grid from ``start`` to ``end`` that lie from ``low`` to ``high``."""
+    step = (end - start) / _GRID or 1.0
+    first, last = (max(start, low) - start) / step, (min(end, high) - start) / step
+    return range(math.ceil(first - 0.5), math.floor(last + 0.5))
+
+
+def _images(page: Handle, form: Handle = None, matrix: Handle = None, level: int = 1) -> Iterator[tuple[float, ...]]:
+    """The boxes on the page of its images, and of those in its forms."""
     import pypdfium2.raw as raw
 
-    width, height = page.get_size()
-    for image in page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=3):
-        left, bottom, right, top = image.get_bounds()
-        if (right - left) * (top - bottom) > _SCAN * width * height:
-            return True
-    return False
+    for item in page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE, raw.FPDF_PAGEOBJ_FORM], max_depth=1, form=form):
+        if item.type == raw.FPDF_PAGEOBJ_IMAGE:
+            yield matrix.on_rect(*item.get_bounds()) if matrix else item.get_bounds()
+        elif level < _FORM_LEVELS:
+            own = item.get_matrix()
+            yield from _images(page, item, own.multiply(matrix) if matrix else own, level + 1)
+
+
+def _has_invisible_text(page: Handle) -> bool:
+    import pypdfium2.raw as raw
+
+    texts = page.get_objects(filter=[raw.FPDF_PAGEOBJ_TEXT], max_depth=_FORM_LEVELS)
+    return any(raw.FPDFTextObj_GetTextRenderMode(text) == _INVISIBLE for text in texts)
 
 
 def _annotations(document: Handle, page: Handle) -> tuple[list[Any], list[str]]:

@@ -18,6 +18,8 @@ from indexer.sources.records import Found, Reading
 from models.types import Document, JsonValue, Part
 
 _NAMED: Final = 10
+# Words of a stamp on an image: courts write up to 13, "Case 1:20-cv-01234 Document 12 Filed ... Page 5 of 17 ...".
+_STAMP: Final = 15
 
 
 def read_pdf(reading: Reading) -> Iterator[Found]:
@@ -32,11 +34,14 @@ def read_pdf(reading: Reading) -> Iterator[Found]:
 
 @dataclass(slots=True)
 class _Pages:
-    """The pages that hold text, and the numbers of those that do not, by what is wrong with them."""
+    """The pages that hold text, and the numbers of those that do not, by what is wrong with them.
+
+    ``scans`` have the number of their words: those of a stamp, if any.
+    """
 
     read: list[tuple[RawPage, list[Segment]]] = field(default_factory=list)
     empty: list[int] = field(default_factory=list)
-    scans: list[int] = field(default_factory=list)
+    scans: dict[int, int] = field(default_factory=dict)
     garbage: list[int] = field(default_factory=list)
     doubtful: list[int] = field(default_factory=list)
     broken: list[int] = field(default_factory=list)
@@ -49,20 +54,32 @@ class _Pages:
         text = " ".join(segment.text for segment in found)
         if page.problem:
             self.broken.append(page.number)
-        elif not text and not page.comments:
-            (self.scans if page.is_scan else self.empty).append(page.number)
         elif is_garbage(text):
             self.garbage.append(page.number)
         else:
-            if is_doubtful(text):
-                self.doubtful.append(page.number)
-            self.signs += unreadable(text)
+            self._add_legible(page, found, text)
+
+    def _add_legible(self, page: RawPage, found: Sequence[Segment], text: str) -> None:
+        """Add a page without text, or with text that can be read."""
+        words = len(text.split())
+        if page.is_scan and (not words or (page.is_image and words <= _STAMP)):
+            self.scans[page.number] = words
+        elif not words and not page.comments:
+            self.empty.append(page.number)
+        if is_doubtful(text):
+            self.doubtful.append(page.number)
+        self.signs += unreadable(text)
+        if words or page.comments:
             self.read.append((page, [_cleaned(each) for each in found if readable(each.text).strip()]))
 
     def report(self, reading: Reading, total: int) -> None:
         """Say what was left out, and what is doubtful."""
+        bare = [number for number, words in self.scans.items() if not words]
+        stamped = [number for number, words in self.scans.items() if words]
+        most = max(self.scans.values(), default=0)
         for numbers, what in (
-            (self.scans, "an image and no text: it may be a scan, which needs OCR"),
+            (bare, "an image and no text: it may be a scan, which needs OCR"),
+            (stamped, f"an image and at most {most} word{'s' * (most > 1)}: it may be a scan, which needs OCR"),
             (self.garbage, "no readable letters: its fonts have no map to Unicode"),
             (self.broken, "what cannot be read"),
         ):
