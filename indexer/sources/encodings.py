@@ -8,7 +8,7 @@ byte order mark nor from UTF-8 is a guess, and is reported as one.
 import codecs
 import io
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import BinaryIO, Final
 from unicodedata import category
 
@@ -27,17 +27,18 @@ _WIDE: Final = ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")
 WESTERN: Final = "cp1252"
 _CENTRAL: Final = "cp1250"
 _CENTRAL_LANGUAGES: Final = {"Croatian", "Czech", "Hungarian", "Polish", "Romanian", "Slovak", "Slovene"}
-# The letters, or signs, that texts of other scripts mostly consist of, and the least share that they have.
+# The letters, or signs, that texts of other scripts mostly consist of, and the least share that they have; of encodings
+# of one script the largest, which hold signs that others lack.
 _CYRILLIC, _CHINESE = (
     "оеаинтсрвлкмдпу",
     "的一是不了在人有我他这个们中来上大为和国到说时要就会可也你对生能得请谢想們這個來為國說時會對請謝",
 )
 _SCRIPTS: Final = {
     "cp932": (r"[ぁ-ヺ]", 0.25),
-    "euc_jp": (r"[ぁ-ヺ]", 0.25),
-    "euc_kr": (r"[가-힣]", 0.6),
+    "euc_jis_2004": (r"[ぁ-ヺ]", 0.25),
+    "cp949": (r"[가-힣]", 0.6),
     "gb18030": (f"[{_CHINESE}]", 0.15),
-    "big5": (f"[{_CHINESE}]", 0.15),
+    "cp950": (f"[{_CHINESE}]", 0.15),
     "cp1251": (f"[{_CYRILLIC}]", 0.6),
     "koi8_r": (f"[{_CYRILLIC}]", 0.6),
     "cp1253": ("[αοιτενσηρκςλμάίόέήύώ]", 0.6),
@@ -73,14 +74,17 @@ _READABLE: Final = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """The codec of a file, as Python names it, and whether it is a guess."""
+    """The codec of a file, as Python names it, whether it is a guess, and the number of places that it cannot read."""
 
     codec: str
     is_guess: bool = False
+    broken: int = 0
 
     def __str__(self) -> str:
         name = self.codec.removesuffix("-sig")
-        return f"{name} (a guess; --encoding says otherwise)" if self.is_guess else name
+        name = f"{name} (a guess; --encoding says otherwise)" if self.is_guess else name
+        places = f"{self.broken:,} {'place is' if self.broken == 1 else 'places are'}"
+        return f"{name}, in which {places} not valid and read as \ufffd" if self.broken else name
 
 
 def given_encoding(name: str) -> Encoding:
@@ -226,11 +230,14 @@ def _is_central(sample: bytes) -> bool:
 
 
 def decoded(data: bytes) -> tuple[str, Encoding]:
-    """A text and its encoding, of a file that is one document. Broken bytes of UTF-8 become U+FFFD.
+    """A text and its encoding, of a file that is one document. Broken bytes become U+FFFD, and are counted.
 
     >>> decoded("Größe".encode("cp1252"))[0]
     'Größe'
     """
     encoding = detect_encoding(io.BytesIO(data))
-    errors = "replace" if encoding.codec == "utf-8-sig" else errors_of(encoding.codec)
-    return data.decode(encoding.codec, errors), encoding
+    try:
+        return data.decode(encoding.codec, errors_of(encoding.codec)), encoding
+    except UnicodeDecodeError:
+        text = data.decode(encoding.codec, "replace")
+        return text, replace(encoding, broken=text.count("\ufffd"))

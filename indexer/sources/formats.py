@@ -23,22 +23,28 @@ from indexer.sources.workbooks import read_workbook
 DOCUMENTS: Final[dict[str, Reader]] = {
     ".docm": read_word,
     ".docx": read_word,
+    ".dotm": read_word,
+    ".dotx": read_word,
     ".eml": read_message,
     ".epub": read_book,
     ".htm": read_page,
     ".html": read_page,
+    ".log": read_text,
     ".md": read_text,
     ".msg": read_outlook,
     ".odp": read_open_document,
     ".ods": read_open_document,
     ".odt": read_open_document,
     ".pdf": read_pdf,
+    ".ppsm": read_slides,
+    ".ppsx": read_slides,
     ".pptm": read_slides,
     ".pptx": read_slides,
     ".rtf": read_rich_text,
     ".srt": read_subtitles,
     ".txt": read_text,
     ".vtt": read_subtitles,
+    ".xhtml": read_page,
 }
 READERS: Final[dict[str, Reader]] = {
     ".csv": read_table,
@@ -54,22 +60,29 @@ READERS: Final[dict[str, Reader]] = {
 }
 # Formats that hold text and have no reader, and what to do with them: their files are reported as lost.
 _CONVERT: Final = "convert it with LibreOffice: soffice --headless --convert-to "
+_FFMPEG: Final = "convert it with FFmpeg: ffmpeg -i FILE FILE.srt"
+_CALIBRE: Final = "convert it with Calibre: ebook-convert FILE FILE.epub"
 REFUSED: Final[dict[str, str]] = {
-    ".doc": f"{_CONVERT}docx",
-    ".dot": f"{_CONVERT}docx",
+    **dict.fromkeys((".doc", ".dot", ".wpd", ".wps"), f"{_CONVERT}docx"),
+    **dict.fromkeys((".fodt", ".ott", ".sxw"), f"{_CONVERT}odt"),
+    **dict.fromkeys((".fodp", ".odg", ".otp", ".sxi"), f"{_CONVERT}pdf"),
+    **dict.fromkeys((".fods", ".ots", ".sxc"), f"{_CONVERT}ods"),
+    **dict.fromkeys((".dbf", ".xls", ".xlsb", ".xlt", ".xltm", ".xltx"), f"{_CONVERT}xlsx"),
+    **dict.fromkeys((".pot", ".potm", ".potx", ".pps", ".ppt"), f"{_CONVERT}pptx"),
+    **dict.fromkeys((".7z", ".bz2", ".rar", ".tar", ".tbz2", ".tgz", ".txz", ".xz", ".zip", ".zst"), "unpack it first"),
+    **dict.fromkeys((".azw", ".azw3", ".fb2", ".lit", ".mobi"), _CALIBRE),
+    **dict.fromkeys((".ass", ".sbv", ".smi", ".ssa", ".sub", ".ttml"), _FFMPEG),
+    **dict.fromkeys((".mht", ".mhtml"), "rename it to end in .eml"),
+    **dict.fromkeys((".adoc", ".markdown", ".org", ".rst", ".tex", ".text"), "rename it to end in .txt"),
+    **dict.fromkeys((".arrow", ".avro", ".feather", ".orc"), "save it as Parquet"),
+    **dict.fromkeys((".djvu", ".oxps", ".ps", ".xps"), "convert it to PDF"),
+    ".emlx": "export it from Mail as .mbox",
     ".key": "export it from Keynote as .pptx",
-    ".mobi": "convert it with Calibre: ebook-convert FILE.mobi FILE.epub",
-    ".azw3": "convert it with Calibre: ebook-convert FILE.azw3 FILE.epub",
     ".numbers": "export it from Numbers as .xlsx",
+    ".one": "export it from OneNote as .docx",
+    ".ost": "export its messages from Outlook",
     ".pages": "export it from Pages as .docx",
-    ".ppt": f"{_CONVERT}pptx",
     ".pst": "export its messages with readpst, as .mbox",
-    ".wpd": f"{_CONVERT}docx",
-    ".xls": f"{_CONVERT}xlsx",
-    ".xlsb": f"{_CONVERT}xlsx",
-    ".7z": "unpack it first",
-    ".rar": "unpack it first",
-    ".zip": "unpack it first",
 }
 HINT: Final = (
     f"Spanseek reads files that end in {', '.join(sorted(READERS))} (each also with .gz), and folders of them."

@@ -59,6 +59,8 @@ def test_delimiter_and_encoding_are_detected(tmp_path: Path, delimiter: str, enc
         ("Я хочу вернуть товар и получить деньги обратно", "cp1251"),
         ("商品が届いていません。返金してください。", "cp932"),
         ("Für 5 € „Übung“", "cp1252"),
+        ("주문한 상품이 아직 오지 않았습니다. 뷁", "cp949"),
+        ("我們的訂單還沒有到。請說一說這個時間。 5 €", "cp950"),
     ],
 )
 def test_other_encodings_are_detected_and_said(tmp_path: Path, text: str, encoding: str) -> None:
@@ -67,6 +69,22 @@ def test_other_encodings_are_detected_and_said(tmp_path: Path, text: str, encodi
     assert document == Document("1", (Part(text),))
     said = f"encoding {encoding} (a guess; --encoding says otherwise), delimiter semicolon"
     assert source.notices == {"x.csv": f"{said}; id from id, text from text"}
+
+
+@pytest.mark.parametrize(
+    ("data", "text", "encoding"),
+    [
+        ("商品が届いていません。返金".encode("cp932")[:-1], "商品が届いていません。返\ufffd", "cp932 (a guess;"),
+        ("\ufeffI want it".encode("utf-16-le") + b"!", "I want it\ufffd", "utf-16"),
+    ],
+)
+def test_a_text_that_is_cut_within_its_last_sign_is_read(tmp_path: Path, data: bytes, text: str, encoding: str) -> None:
+    source = Source(written(tmp_path, "x.txt", data))
+    (document,) = source
+    assert document == Document("x.txt", (Part(text),))
+    notice = source.notices["x.txt"]
+    assert notice.startswith(f"encoding {encoding}")
+    assert notice.endswith("in which 1 place is not valid and read as \ufffd")
 
 
 def test_an_encoding_that_is_given_is_used(tmp_path: Path) -> None:
@@ -210,7 +228,7 @@ def test_json_arrays_and_single_objects(tmp_path: Path) -> None:
     broken = json.dumps(array[:1])[:-1] + ", nonsense"
     documents, (end,) = read(written(tmp_path, "z.json", broken))
     assert [one.id for one in documents] == ["a"]
-    assert end.reason.startswith("from here on the file cannot be read: lexical error")
+    assert end.reason.startswith("from here on the file cannot be read: it ends within a value")
 
 
 def test_pages_become_what_a_browser_would_show(tmp_path: Path) -> None:
@@ -223,6 +241,8 @@ def test_pages_become_what_a_browser_would_show(tmp_path: Path) -> None:
     assert document.metadata == {"title": "Terms & more"}
     deep = written(tmp_path, "deep.html", "<div>" * 20_000 + "found" + "</div>" * 20_000)
     assert read(deep)[0][0].text == "found"
+    broken = written(tmp_path, "broken.html", "<div>" * 20_000 + "found<br>" * 20_000)
+    assert read(broken)[0][0].text.split() == ["found"] * 20_000
     _, (bad,) = read(written(tmp_path, "bomb.html", "<p>" * 600_001))
     assert bad.reason == "a page has more than 600,000 tags"
 
@@ -256,6 +276,7 @@ def test_a_folder_of_every_format_good_and_broken(tmp_path: Path) -> None:
         ".csv": "id;text\ncsv;Cancel it.\n",
         ".htm": "<p>Cancel <b>it</b>.",
         ".html": "<p>Cancel <b>it</b>.",
+        ".log": "Cancel it.",
         ".json": f"[{line % 'json'}]",
         ".jsonl": line % "jsonl",
         ".md": "Cancel it.",
@@ -265,19 +286,19 @@ def test_a_folder_of_every_format_good_and_broken(tmp_path: Path) -> None:
         ".tsv": "id\ttext\ntsv\tCancel it.\n",
         ".txt": "Cancel it.",
         ".vtt": f"WEBVTT\n\n{cues}",
+        ".xhtml": "<p>Cancel <b>it</b>.",
         **OFFICE,
     }
     # Those of packages and of mail have tests of their own.
     assert READERS.keys() - good.keys() == {
-        ".eml", ".epub", ".mbox", ".msg", ".odp", ".ods", ".odt", ".pptm", ".pptx", ".rtf", ".xlsm", ".xlsx",
+        ".dotm", ".dotx", ".eml", ".epub", ".mbox", ".msg", ".odp", ".ods", ".odt", ".ppsm", ".ppsx", ".pptm", ".pptx",
+        ".rtf", ".xlsm", ".xlsx",
     }  # fmt: skip
     broken: dict[str, str | bytes] = dict.fromkeys(good, b"\xff\x00 nonsense") | {
         ".csv": "id;text\nb;too;many\n",
-        ".htm": b'<meta charset="utf-8"><p>Cancel \xff',  # a page is read as browsers do, and never broken
-        ".html": b'<meta charset="utf-8"><p>Cancel \xff',
-        ".md": b"\xff\xfe\x00\xd8",  # half of a pair of UTF-16
+        **dict.fromkeys((".htm", ".html", ".xhtml"), b'<meta charset="utf-8"><p>Cancel \xff'),
+        **dict.fromkeys((".log", ".md", ".txt"), b"\xff\xfe\x00\xd8"),  # half of a pair of UTF-16
         ".tsv": "no such columns\n",
-        ".txt": b"\xff\xfe\x00\xd8",
     }
     for ending, data in good.items():
         written(tmp_path, f"{ending[1:]}/good{ending}", data)
@@ -290,12 +311,13 @@ def test_a_folder_of_every_format_good_and_broken(tmp_path: Path) -> None:
     source = Source(tmp_path)
     records = list(source)
     documents = [record for record in records if isinstance(record, Document)]
-    pages = {"htm/broken.htm", "html/broken.html"}
-    assert {document.text for document in documents if document.id not in pages} == {"Cancel it."}
-    assert len(documents) == 2 * len(good) + len(pages)
+    # Pages and texts are read as far as they can be, and are never broken.
+    mended = {f"{ending}/broken.{ending}" for ending in ("htm", "html", "log", "md", "txt", "xhtml")}
+    assert {document.text for document in documents if document.id not in mended} == {"Cancel it."}
+    assert len(documents) == 2 * len(good) + len(mended)
     named = {record.where.partition(":")[0] for record in records if isinstance(record, BadRecord)}
     names = {f"{ending[1:]}/{name}" for ending in good for name in (f"broken{ending}", f"cut{ending}.gz")}
-    assert named == names - pages
+    assert named == names - mended
     assert {f"{ending[1:]}/cut{ending}.gz" for ending in good} <= set(source.unreadable)
     assert source.passed_over == ("photo.jpg",)
 
@@ -330,6 +352,13 @@ HIDDEN = {
     "style sheet": "<style>@media print {.a {color: red}} .x, #y {display: none}</style><i class='b x'>NO</i>",
     "suggestions": "<datalist><option>NO</datalist>",
     "title of a picture": "<svg><title>NO</title><desc>NO</desc></svg>",
+    "row": "<table><tr hidden><td>NO</table>",
+    "choice": "<select><option hidden>NO</select>",
+    "rule at rest": "<style>.x {display: none} .x:hover, .x::after {display: block}</style><p class=x>NO",
+    "rule for paper": "<style>.x {display: none} @media print {.x {display: block}}</style><p class=x>NO",
+    "later rule": "<style>.x {display: block} .x {display: none}</style><p class=x>NO",
+    "important rule": "<style>.x {display: none !important} .x {display: block}</style><p class=x>NO",
+    "rule of all that is hidden": "<style>p {display: flex} [hidden] {display: none !important}</style><p hidden>NO",
 }
 SHOWN = {
     "open dialog": "<dialog open>YES</dialog>",
@@ -337,6 +366,27 @@ SHOWN = {
     "field": "<input value=YES>",
     "style sheet for paper": "<style>@media print {.x {display: none}}</style><p class=x>YES",
     "found by search": "<div hidden=until-found>YES</div>",
+    "head without an end": "<head><title>NO</title><body><p>YES",
+    "next item": "<ul><li hidden>NO<li>YES</ul>",
+    "next term": "<dl><dt hidden>NO<dd>YES</dl>",
+    "next row": "<table><tr hidden><td>NO<tr><td>YES</table>",
+    "next cell": "<table><tr><td hidden><ul><li>NO</ul><td>YES</table>",
+    "next choice": "<select><option hidden>NO<option>YES</select>",
+    "table after a paragraph": '<p style="display:none">NO<table><tr><td>YES</table>',
+    "rule of two classes": "<style>.x.y {display: block} .x {display: none}</style><p class='x y'>YES",
+    "later rule": "<style>.x {display: none} .x {display: block}</style><p class=x>YES",
+    "rule of another class": "<style>.x {display: none} .y {display: flex}</style><p class='x y'>YES",
+    "rule of an attribute": "<style>.x {display: none} [open] {display: block}</style><p class=x open>YES",
+    "rule of a width": "<style>.x {display: none} @media (width > 1px) {.x {display: block}}</style><p class=x>YES",
+    "rule in a rule": "<style>.y {color: red; .x {display: none}}</style><p class=x>YES",
+    "rule in a comment": "<style>/* .y, .x {display: none} */</style><p class=x>YES",
+    "own style": "<style>.x {display: none}</style><p class=x style='display: block'>YES",
+    "last own style": "<p style='display: none; display: block'>YES",
+    "own style of what is hidden": "<p hidden style='display: block'>YES",
+    "sheet for paper": "<style media=print>p {display: none}</style><p>YES",
+    "sheet for a width": "<style media='(width < 1px)'>.x {display: none}</style><p class=x>YES",
+    "sheet of another kind": "<style type=text/x-template>.x {display: none}</style><p class=x>YES",
+    "sheet without scripts": "<noscript><style>.x {display: none}</style></noscript><p class=x>YES",
 }
 
 
@@ -350,9 +400,18 @@ def test_what_a_browser_shows_is_read(tmp_path: Path, html: str) -> None:
     assert read(written(tmp_path, "x.html", f"<body><p>One.</p>{html}</body>"))[0][0].text == "One.\nYES"
 
 
-def test_readings_stand_behind_their_words(tmp_path: Path) -> None:
-    page = "<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby>"
+@pytest.mark.parametrize("end", ["", "</rp>"])
+def test_readings_stand_behind_their_words(tmp_path: Path, end: str) -> None:
+    page = f"<ruby>漢<rp>({end}<rt>kan<rp>){end}</ruby>"
     assert read(written(tmp_path, "x.html", page))[0][0].text == "漢(kan)"
+
+
+def test_a_page_without_text_is_said_to_hold_none(tmp_path: Path) -> None:
+    page = "<title>T</title><p hidden>NO<script>NO</script>"
+    assert read(written(tmp_path, "x.html", page)) == (
+        [],
+        [BadRecord("x.html:1", "the page holds no text", lost=False)],
+    )
 
 
 def test_what_is_lost_is_told_from_what_holds_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -379,3 +438,20 @@ def test_files_that_are_passed_over_are_named(tmp_path: Path) -> None:
     for name in ("a.txt", "b.png", "c/d.exe", ".DS_Store"):
         written(tmp_path, name, "x")
     assert Source(tmp_path).passed_over == (".DS_Store", "b.png", "c/d.exe")
+
+
+def test_what_macos_and_office_put_beside_files_is_passed_over(tmp_path: Path) -> None:
+    for name in ("a.txt", "._a.txt", "__MACOSX/a.txt", "b/~$a.docx", "b/._c.csv"):
+        written(tmp_path, name, "x")
+    source = Source(tmp_path)
+    assert list(source) == [Document("a.txt", (Part("x"),))]
+    assert source.passed_over == ("._a.txt", "__MACOSX/a.txt", "b/._c.csv", "b/~$a.docx")
+    assert list(Source(tmp_path / "._a.txt")) == [Document("._a.txt", (Part("x"),))]
+
+
+@pytest.mark.parametrize("name", ["a.tar.gz", "a.tgz", "a.mht", "a.ass", "a.fb2", "a.XLS", "a.rst"])
+def test_formats_that_hold_text_and_have_no_reader_are_reported(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(gzip.compress(b"x") if name.endswith(".gz") else b"x")
+    (bad,) = Source(tmp_path / name)
+    assert isinstance(bad, BadRecord)
+    assert "has no reader: " in bad.reason
