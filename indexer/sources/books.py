@@ -48,13 +48,15 @@ def _document(reading: Reading) -> Document:
     hrefs = [items.get(attribute(each, "idref"), "") for each in root.iter() if tag(each) == "opf:itemref"]
     chapters = [posixpath.normpath(posixpath.join(posixpath.dirname(name), unquote(href))) for href in hrefs]
     # A book names each chapter once; one that does not would be longer than its file allows.
-    parts = [part for chapter in dict.fromkeys(chapters) for part in _chapter(package, chapter)]
+    once = dict.fromkeys(chapters)
+    missing = [chapter for chapter in once if chapter not in package]
+    if missing:
+        reading.lost.append(f"{len(missing):,} chapter{'s' * (len(missing) > 1)} that the file lacks ({missing[0]})")
+    parts = [part for chapter in once if chapter in package for part in _chapter(package, chapter)]
     return composed(reading, parts, {"title": "".join(titles[:1]).strip()})
 
 
 def _chapter(package: Package, name: str) -> Iterator[Part]:
-    if name not in package:
-        return
     page = parsed_page(package.read(name))
     for each in page.find_all("ol"):
         if each.find_parent("nav") is None:

@@ -12,24 +12,35 @@ from models.types import Document, JsonValue, Part
 
 _PARAGRAPHS: Final = ("text:p", "text:h")
 _SKIPPED: Final = frozenset(
-    {"text:tracked-changes", "text:note-citation", "office:forms", "text:sequence-decls", "text:variable-decls",
+    {"text:tracked-changes", "text:note-citation", "text:sequence-decls", "text:variable-decls",
      "table:covered-table-cell", "svg:title", "svg:desc", "text:ruby-text", "text:hidden-text", "office:settings"}
 )  # fmt: skip
-_BESIDE: Final = {"text:note": "note", "draw:text-box": "text box", "office:annotation": "comment"}
+_BESIDE: Final = ("text:note", "draw:text-box", "office:annotation")
+# What holds texts of its own within a paragraph, such as a drawn shape.
+_BLOCKS: Final = frozenset({*_PARAGRAPHS, "text:list", "table:table"})
 _OBJECTS: Final = ("draw:object", "draw:object-ole")
+_CONTROLS: Final = frozenset(
+    f":{name}" for name in (
+        "button", "checkbox", "combobox", "date", "file", "fixed-text", "formatted-text", "frame", "generic-control",
+        "image", "listbox", "number", "radio", "text", "textarea", "time", "value-range",
+    )
+)  # fmt: skip
+_SHOWN_OF_CONTROLS: Final = ("label", "value", "current-value")
 _PAGES: Final = ("", "-left", "-first")
 _MOST_REPEATED: Final = 100
 
 
 class _Reader:
-    """Reads the texts of one file."""
+    """Reads the texts of one file. ``box`` is the kind of what stands in frames and shapes."""
 
-    def __init__(self, lists: Lists, *, with_comments: bool) -> None:
+    def __init__(self, lists: Lists, box: str, *, with_comments: bool) -> None:
         self._lists = lists
+        self._box = box
         self._with_comments = with_comments
         self._path: list[tuple[int, str]] = []
         self.comments = 0
         self.objects = 0
+        self.controls = 0
 
     def parts(self, container: Element, kind: str = "") -> Iterator[Part]:
         """A part a paragraph, or a row of a table whose cells hold a paragraph at most."""
@@ -40,14 +51,17 @@ class _Reader:
             elif name == "table:table-row":
                 yield from self._row(each, kind)
             elif name in _BESIDE:
-                yield from self._beside(each)
+                yield from self._beside(each, kind)
             elif name == "text:list":
                 yield from self._list(each, kind)
             elif name == "presentation:notes":
                 yield from self.parts(each, "notes")
+            elif name == "office:forms":
+                self.controls += sum(map(_is_filled, each.iter()))
             elif name not in _SKIPPED:
                 self.objects += name in _OBJECTS
-                yield from self.parts(each, kind)
+                is_shape = name.startswith("draw:") and name != "draw:page"
+                yield from self.parts(each, (kind or self._box) if is_shape else kind)
 
     def _list(self, element: Element, kind: str) -> Iterator[Part]:
         with self._lists.within(element):
@@ -66,7 +80,7 @@ class _Reader:
             section: dict[str, JsonValue] = {"section": [title for _, title in self._path]} if self._path else {}
             yield Part(text, section | ({"kind": kind} if kind else {}))
         for each in beside:
-            yield from self._beside(each)
+            yield from self._beside(each, kind)
 
     def _pieces(self, element: Element, beside: list[Element]) -> Iterator[str]:
         yield element.text or ""
@@ -78,32 +92,50 @@ class _Reader:
                 yield "\t" if name == "text:tab" else "\n"
             elif name == "text:ruby-text":
                 yield f"({each.text or ''})"
-            elif name in _BESIDE:
+            elif name in _BESIDE or any(tag(inner) in _BLOCKS for inner in each):
                 beside.append(each)
             elif name not in _SKIPPED:
                 self.objects += name in _OBJECTS
                 yield from self._pieces(each, beside)
             yield each.tail or ""
 
-    def _beside(self, element: Element) -> Iterator[Part]:
-        kind = _BESIDE[tag(element)]
-        if kind == "note":
+    def _beside(self, element: Element, around: str) -> Iterator[Part]:
+        """What stands beside a text of some kind: a note, a comment, or a text box, which is of that kind, too."""
+        name = tag(element)
+        if name == "text:note":
             kind, body = attribute(element, "note-class") or "footnote", child(element, "text:note-body")
             yield from self.parts(() if body is None else body, kind)
-        elif kind == "text box" or self._with_comments:
-            yield from self.parts(element, kind)
+        elif name != "office:annotation":
+            yield from self.parts(element, around or self._box)
+        elif self._with_comments:
+            yield from self.parts(element, "comment")
         else:
             self.comments += 1
 
     def _row(self, row: Element, kind: str) -> Iterator[Part]:
-        cells = [each for each in row if tag(each) == "table:table-cell"]
-        found = [[*self.parts(cell, kind)] for cell in cells for _ in range(_repeated(cell))]
-        if any(len(cell) > 1 for cell in found):
+        """One part of cells that hold a paragraph at most, what stands beside after it; else cell after cell."""
+        cells = [(each, [*self.parts(each, kind)]) for each in row if tag(each) == "table:table-cell"]
+        found = [parts for cell, parts in cells for _ in range(_repeated(cell))]
+        own = [[part for part in cell if _kind(part) == kind] for cell in found]
+        if any(len(paragraphs) > 1 for paragraphs in own):
             yield from chain.from_iterable(found)
-        elif any(found):
-            filled = [cell[0] for cell in found if cell]
+            return
+        filled = [part for part, *_ in filter(None, own)]
+        if filled:
             part = Part("\t".join(" ".join(each.text.split()) for each in filled), filled[0].metadata)
             yield from [part] * _repeated(row)
+        yield from (part for part in chain.from_iterable(found) if _kind(part) != kind)
+
+
+def _kind(part: Part) -> JsonValue:
+    return part.metadata.get("kind", "")
+
+
+def _is_filled(element: Element) -> bool:
+    """True for a control of a form that shows a text, or a choice of texts."""
+    if tag(element) not in _CONTROLS:
+        return False
+    return any(attribute(each, name) for each in (element, *element) for name in _SHOWN_OF_CONTROLS)
 
 
 def _repeated(element: Element) -> int:
@@ -121,15 +153,18 @@ def _document(reading: Reading) -> Document:
     package = Package(reading.whole())
     content = package.xml("content.xml")
     styles = [package.xml("styles.xml")] if "styles.xml" in package else []
-    reader = _Reader(Lists([*styles, content]), with_comments=reading.options.comments)
-    heads = [*_margins(styles, reader, "header")]
     body = child(content, "office:body")
+    is_show = body is not None and child(body, "office:presentation") is not None
+    box = "" if is_show else "text box"
+    reader = _Reader(Lists([*styles, content]), box, with_comments=reading.options.comments)
+    heads = [*_margins(styles, reader, "header")]
     parts = [*heads, *reader.parts(() if body is None else body), *_margins(styles, reader, "footer")]
     title = _title(package)
     if reader.comments:
         reading.notice = f"{reader.comments:,} comments are left out (--comments reads them)"
-    if reader.objects:
-        reading.lost.append(f"{reader.objects:,} embedded object{'s' * (reader.objects > 1)}")
+    for number, what in ((reader.objects, "embedded object"), (reader.controls, "form control")):
+        if number:
+            reading.lost.append(f"{number:,} {what}{'s' * (number > 1)}")
     return composed(reading, parts, {"title": title})
 
 

@@ -9,7 +9,7 @@ from indexer.sources.packages import Element, Package, Relation, attribute, chil
 from indexer.sources.records import Found, Reading
 from indexer.sources.word.numbering import Numbering
 from indexer.sources.word.reader import drawn_texts
-from indexer.sources.word.story import Shared, Story
+from indexer.sources.word.story import Shared, Story, nearest
 from indexer.sources.word.styles import Styles
 from models.types import Document, Part
 
@@ -53,7 +53,7 @@ def _slide(package: Package, name: str, number: int, reading: Reading) -> Iterat
     root = package.xml(name)
     for part in _story(package, root, links):
         yield Part(part.text, {"slide": number, **part.metadata})
-    objects = sum(tag(each) == "p:oleObj" for each in root.iter())
+    objects = sum(1 for _ in nearest(root, frozenset({"p:oleObj"})))
     if objects:
         reading.lost.append(f"{objects:,} embedded object{'s' * (objects > 1)} on slide {number:,}")
     notes = package.target(name, "notesSlide")
@@ -88,11 +88,11 @@ def _story(package: Package, root: Element, links: dict[str, Relation]) -> Itera
     styles = Styles(None)
     shared = Shared(styles, Numbering(None, styles), beside)
     yield from Story(root, shared).parts()
-    for each in root.iter():
-        kind = _DRAWN.get(tag(each))
-        link = links.get(attribute(each, "dm" if kind == "diagram" else "id") or "") if kind else None
+    for each in nearest(root, frozenset(_DRAWN)):
+        kind = _DRAWN[tag(each)]
+        link = links.get(attribute(each, "dm" if kind == "diagram" else "id") or "")
         if link is not None and link.target in package:
-            yield from (Part(text, {"kind": str(kind)}) for text in drawn_texts(package.xml(link.target)))
+            yield from (Part(text, {"kind": kind}) for text in drawn_texts(package.xml(link.target)))
 
 
 def _without_repeated(root: Element) -> Element:

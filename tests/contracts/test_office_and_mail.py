@@ -2,8 +2,9 @@
 
 import base64
 import io
+import re
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, time, timedelta
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from email.message import EmailMessage
@@ -119,6 +120,40 @@ def test_a_page_as_a_message_marks_what_it_quotes(tmp_path: Path) -> None:
     )
     document = read(tmp_path, "x.eml", message.as_bytes())
     assert document.parts == (Part("Yes."), Part("Will you?\nNo.", {"quoted": True}))
+
+
+def test_headers_of_an_earlier_message_in_a_page_begin_what_is_quoted(tmp_path: Path) -> None:
+    message = EmailMessage()
+    message["Subject"] = "x"
+    old = "<p><b>From:</b> Ann<br><b>Sent:</b> Monday<br><b>To:</b> Bob</p><p>Will you?"
+    message.set_content(f"<head><style>p {{}}</style><body><p>Yes.<br>Bob{old}", subtype="html")
+    assert read(tmp_path, "x.eml", message.as_bytes()).parts == (
+        Part("Yes.\nBob"),
+        Part("From: Ann\nSent: Monday\nTo: Bob", {"quoted": True}),
+        Part("Will you?", {"quoted": True}),
+    )
+
+
+@pytest.mark.parametrize(
+    ("charset", "codec", "text"),
+    [
+        ("iso-8859-2", "iso-8859-2", "Zażółć gęślą"),
+        ("us-ascii", "utf-8", "Café"),
+        ("utf-8", "cp1252", "Café for £5"),
+        ("x-unknown", "utf-8", "Café"),
+    ],
+)
+def test_attachments_are_read_in_the_charset_they_declare(tmp_path: Path, charset: str, codec: str, text: str) -> None:
+    body = f"Content-Type: text/plain; charset={charset}\nContent-Disposition: attachment; filename=a.txt\n\n{text}"
+    data = f"Subject: x\nContent-Type: multipart/mixed; boundary=A\n\n--A\n\nSee below.\n--A\n{body}\n--A--\n"
+    assert read(tmp_path, "x.eml", data.encode(codec)).parts[1:] == (Part(text, {"attachment": "a.txt"}),)
+
+
+def test_an_attached_page_without_text_is_not_lost(tmp_path: Path) -> None:
+    source = source_of(tmp_path, "x.eml", with_attachments(("a.html", b"<p hidden>x")).as_bytes())
+    (document,) = source
+    assert isinstance(document, Document)
+    assert (document.text.strip(), source.lost) == ("See the papers.", {})
 
 
 def test_a_mailbox_is_a_document_a_message(tmp_path: Path) -> None:
@@ -419,6 +454,72 @@ def test_text_boxes_of_sheets_are_read_and_comments_counted(tmp_path: Path) -> N
     assert source.notices == {"x.xlsx": "2 comments are left out"}
 
 
+def rewritten(data: bytes, rewrite: Callable[[bytes], bytes]) -> bytes:
+    """A zip whose parts are rewritten."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return zipped({name: rewrite(archive.read(name)) for name in archive.namelist()})
+
+
+def test_cells_beyond_the_range_that_a_sheet_names_are_read(tmp_path: Path) -> None:
+    data = workbook(Notes=[["Due", "Monthly"], ["Paid", "Never"]])
+    data = rewritten(data, lambda part: part.replace(b'<dimension ref="A1:B2"', b'<dimension ref="A1"'))
+    assert [part.text for part in read(tmp_path, "x.xlsx", data).parts] == ["Due\tMonthly", "Paid\tNever"]
+
+
+def test_a_workbook_of_strict_open_xml_is_read(tmp_path: Path) -> None:
+    def strict(part: bytes) -> bytes:
+        return re.sub(
+            rb"http://schemas.openxmlformats.org/(?!package)(\w+)/2006/", rb"http://purl.oclc.org/ooxml/\1/", part
+        )
+
+    document = read(tmp_path, "x.xlsx", rewritten(workbook(Notes=[["Due", 2.5]]), strict))
+    assert document.parts == (Part("Due\t2.5", {"section": ["Notes"]}),)
+
+
+def test_a_workbook_without_a_sheet_that_is_found_is_not_taken_for_an_empty_one(tmp_path: Path) -> None:
+    (bad,) = source_of(
+        tmp_path, "x.xlsx", rewritten(workbook(A=[["x"]]), lambda part: part.replace(b"/worksheet", b"/sheet"))
+    )
+    assert isinstance(bad, BadRecord)
+    assert bad.lost
+
+
+def test_rows_of_several_sheets_have_ids_of_their_own(tmp_path: Path) -> None:
+    data = workbook(Jan=[["text", "n"], ["one\nmore", 1], [], ["two"]], Feb=[["text"], ["three"]])
+    source = source_of(tmp_path, "x.xlsx", data, ReadOptions(row_ids=True))
+    documents = [one for one in source if isinstance(one, Document)]
+    assert [(one.id, one.text) for one in documents] == [
+        ("x.xlsx:Jan:1", "one\nmore"), ("x.xlsx:Jan:2", "two"), ("x.xlsx:Feb:1", "three"),
+    ]  # fmt: skip
+    assert source.notices["x.xlsx"] == (
+        "sheet Jan: id from the row number, text from text; typed columns: n integer; "
+        "sheet Feb: id from the row number, text from text"
+    )
+
+
+def test_a_bad_row_of_a_sheet_is_named_by_its_number(tmp_path: Path) -> None:
+    data = workbook(Jan=[["id", "text"], [1, "one\nand\rmore"], [], [None, "two"]])
+    _, bad = source_of(tmp_path, "x.xlsx", data)
+    assert isinstance(bad, BadRecord)
+    assert (bad.where, bad.reason[:22]) == ("x.xlsx:4", "sheet Jan: a document ")
+
+
+def test_escapes_of_cells_are_the_signs_that_they_stand_for(tmp_path: Path) -> None:
+    data = rewritten(workbook(Notes=[["PLACE"]]), lambda part: part.replace(b"PLACE", b"Due_x000D_\nnow _x005F_x0041_"))
+    assert read(tmp_path, "x.xlsx", data).text == "Due\r\nnow _x0041_"
+
+
+def test_formulas_without_a_value_are_lost(tmp_path: Path) -> None:
+    data = workbook(Notes=[["Due", '=A1&" x"', "=1+1"]], Hidden=[["=1+1"]])
+    source = source_of(tmp_path, "x.xlsx", data)
+    assert list(source) == [Document("x.xlsx", (Part("Due", {"section": ["Notes"]}),))]
+    assert source.lost == {"x.xlsx": ("2 formulas without a stored value",)}
+    stored = rewritten(data, lambda part: part.replace(b"<v />", b"<v>7</v>").replace(b"<v></v>", b"<v>7</v>"))
+    source = source_of(tmp_path, "y.xlsx", stored)
+    assert [one.text for one in source if isinstance(one, Document)] == ["Due\t7\t7"]
+    assert source.lost == {}
+
+
 P = "http://schemas.openxmlformats.org/presentationml/2006/main"
 A = "http://schemas.openxmlformats.org/drawingml/2006/main"
 R = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -494,15 +595,27 @@ def test_comments_of_slides_are_counted_or_read(tmp_path: Path, comments: str, t
     assert document.parts[1:] == tuple(Part(text, {"slide": 1, "kind": "comment"}) for text in texts)
 
 
+def test_an_object_of_a_slide_and_its_picture_count_once(tmp_path: Path) -> None:
+    choices = "<mc:Choice><p:oleObj/></mc:Choice><mc:Fallback><p:oleObj><p:pic/></p:oleObj></mc:Fallback>"
+    space = "http://schemas.openxmlformats.org/markup-compatibility/2006"
+    data = show("Fees", OLD_COMMENTS)
+    frame = f'<p:graphicFrame><mc:AlternateContent xmlns:mc="{space}">{choices}</mc:AlternateContent></p:graphicFrame>'
+    data = rewritten(data, lambda part: part.replace(b"</p:spTree>", f"{frame}</p:spTree>".encode()))
+    source = source_of(tmp_path, "x.pptx", data)
+    assert len(list(source)) == 1
+    assert source.lost == {"x.pptx": ("1 embedded object on slide 1",)}
+
+
 ODF = "urn:oasis:names:tc:opendocument:xmlns"
 SPACES = " ".join(f'xmlns:{name}="{ODF}:{kind}:1.0"' for name, kind in (
     ("office", "office"), ("text", "text"), ("table", "table"), ("draw", "drawing"),
+    ("presentation", "presentation"),
 ))  # fmt: skip
 
 
-def open_document(body: str) -> bytes:
-    content = f"<office:x {SPACES}><office:body><office:text>{body}</office:text></office:body></office:x>"
-    return zipped({"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": content})
+def open_document(body: str, kind: str = "text") -> bytes:
+    content = f"<office:x {SPACES}><office:body><office:{kind}>{body}</office:{kind}></office:body></office:x>"
+    return zipped({"mimetype": f"application/vnd.oasis.opendocument.{kind}", "content.xml": content})
 
 
 def test_an_open_document(tmp_path: Path) -> None:
@@ -526,6 +639,46 @@ def test_an_open_document(tmp_path: Path) -> None:
         Part("a\tb", rent),
         Part("box", {**rent, "kind": "text box"}),
     )
+
+
+def test_drawn_shapes_of_an_open_document_are_text_boxes(tmp_path: Path) -> None:
+    shape = f"<draw:custom-shape><text:p>Pay</text:p>{items('<text:p>now</text:p>')}</draw:custom-shape>"
+    body = f"<text:p>The <draw:g>{shape}</draw:g>fee.</text:p>{shape}"
+    boxes = (Part("Pay", {"kind": "text box"}), Part("now", {"kind": "text box"}))
+    assert read(tmp_path, "x.odt", open_document(body)).parts == (Part("The fee."), *boxes, *boxes)
+
+
+def test_texts_of_open_slides_are_of_no_kind_except_notes(tmp_path: Path) -> None:
+    frame = "<draw:frame><draw:text-box><text:p>{}</text:p></draw:text-box></draw:frame>"
+    shape = "<draw:rect><text:p>Shape</text:p></draw:rect>"
+    notes = f"<presentation:notes>{frame.format('Said')}</presentation:notes>"
+    body = f"<draw:page>{frame.format('Title')}{shape}{notes}</draw:page>"
+    document = read(tmp_path, "x.odp", open_document(body, "presentation"))
+    assert document.parts == (Part("Title"), Part("Shape"), Part("Said", {"kind": "notes"}))
+
+
+def test_notes_and_comments_leave_a_row_of_an_open_document_whole(tmp_path: Path) -> None:
+    note = "<text:note><text:note-body><text:p>see 3</text:p></text:note-body></text:note>"
+    comment = "<office:annotation><text:p>why?</text:p></office:annotation>"
+    cells = (f"<text:p>a{note}</text:p>", f"{comment}<text:p>b</text:p>")
+    row = "".join(f"<table:table-cell>{each}</table:table-cell>" for each in cells)
+    data = open_document(f"<table:table><table:table-row>{row}</table:table-row></table:table>")
+    assert read(tmp_path, "x.odt", data, ReadOptions(comments=True)).parts == (
+        Part("a\tb"),
+        Part("see 3", {"kind": "footnote"}),
+        Part("why?", {"kind": "comment"}),
+    )
+
+
+def test_controls_of_an_open_document_are_lost(tmp_path: Path) -> None:
+    controls = (
+        '<form:textarea form:current-value="typed"/><form:fixed-text form:label="Name"/><form:text/>'
+        '<form:listbox><form:option form:label="A"/><form:option form:label="B"/></form:listbox>'
+    )
+    forms = f'<office:forms xmlns:form="{ODF}:form:1.0"><form:form>{controls}</form:form></office:forms>'
+    source = source_of(tmp_path, "x.odt", open_document(f"{forms}<text:p>One.</text:p>"))
+    assert [record.text for record in source if isinstance(record, Document)] == ["One."]
+    assert source.lost == {"x.odt": ("3 form controls",)}
 
 
 def styled(name: str, *levels: str) -> str:
@@ -646,6 +799,14 @@ def test_a_book_is_read_in_the_order_of_its_spine(tmp_path: Path) -> None:
 def test_a_chapter_that_a_book_names_often_is_read_once(tmp_path: Path) -> None:
     document = read(tmp_path, "x.epub", book(2, spine=[1, 0, 1, 1]))
     assert [part.text for part in document.parts] == ["Chapter 1", "Text 1.", "Chapter 0", "Text 0."]
+
+
+def test_chapters_that_a_book_lacks_are_lost(tmp_path: Path) -> None:
+    source = source_of(tmp_path, "x.epub", rewritten(book(2), lambda part: part.replace(b"text/1", b"text/7")))
+    (document,) = source
+    assert isinstance(document, Document)
+    assert document.text == "Chapter 0\nText 0."
+    assert source.lost == {"x.epub": ("1 chapter that the file lacks (OPS/text/7.xhtml)",)}
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from indexer.sources.web_pages import page_text, parsed_page
+from indexer.sources.web_pages import page_lines, parsed_page
 from models.types import Part
 
 # Programs wrap lines at 60 signs or more; shorter lines end where their writer ended them.
@@ -78,8 +78,6 @@ def text_of_page(html: str | bytes) -> str:
     for quote in page.find_all("blockquote"):
         if quote.find_parent("blockquote") is None and quote.parent is not None:
             marked = page.new_tag("pre")
-            marked.string = "\n".join(f"> {line}" for line in page_text(quote).split("\n"))
+            marked.string = "\n".join(f"> {line}" for line in page_lines(quote) if line)
             quote.replace_with(marked)
-    # The lines of a page are blocks of its own; an empty line keeps them apart.
-    lines = page_text(page).split("\n")
-    return "\n".join(line if line.startswith(">") else f"{line}\n" for line in lines)
+    return "\n".join(page_lines(page))

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from email.errors import HeaderParseError
 from email.header import decode_header, make_header
 from email.message import EmailMessage, MIMEPart
@@ -146,7 +147,8 @@ def _parts(reading: Reading, message: EmailMessage, level: int = 0) -> Iterator[
         if attached.get_content_type() == "message/rfc822":
             yield from _forwarded(reading, attached, level)
         elif attached.get_content_maintype() not in _NO_TEXT:
-            yield from nested_parts(reading, _name(attached), _bytes(attached))
+            data = _bytes(attached)
+            yield from nested_parts(_in_charset(reading, attached, data), _name(attached), data)
 
 
 def _body(message: EmailMessage) -> tuple[MIMEPart | None, str]:
@@ -204,6 +206,18 @@ def _forwarded(reading: Reading, attached: MIMEPart, level: int) -> Iterator[Par
     )
 
 
+def _in_charset(reading: Reading, attached: MIMEPart, data: bytes) -> Reading:
+    """The reading with the encoding that an attachment declares, if its bytes are of it; a given one stays."""
+    codec = _declared(attached.get_content_charset())
+    if codec is None or reading.options.encoding is not None:
+        return reading
+    try:
+        data.decode(codec, errors_of(codec))
+    except UnicodeDecodeError:
+        return reading
+    return replace(reading, options=replace(reading.options, encoding=codec))
+
+
 def _bytes(part: MIMEPart) -> bytes:
     data = part.get_payload(decode=True)
     return data if isinstance(data, bytes) else b"\n".join(bytes(each) for each in part.iter_parts())
@@ -223,10 +237,15 @@ def _plain(body: MIMEPart) -> str:
     return _flowed(text) if body.get_param("format") == "flowed" else text
 
 
+def _declared(charset: str | None) -> str | None:
+    """The encoding of a declared charset; None for ASCII, which programs write for any."""
+    return labelled_codec(charset) if charset and charset not in _ASCII else None
+
+
 def _codec(data: bytes, charset: str | None) -> str:
     """The declared encoding; for text without one, or declared as ASCII, UTF-8 if it is valid, else windows-1252."""
-    codec = labelled_codec(charset) if charset else None
-    if codec and charset not in _ASCII:
+    codec = _declared(charset)
+    if codec is not None:
         return codec
     try:
         data.decode()
