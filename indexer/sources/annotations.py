@@ -4,10 +4,11 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import BinaryIO
 
 from indexer.errors import InvalidDocument, SourceUnreadable
 from indexer.sources.documents import checked_metadata
-from indexer.sources.layout import detect_layout
+from indexer.sources.layout import Layout, detect_layout
 from indexer.sources.options import ReadOptions
 from indexer.sources.records import Reading, unpacked
 from models.types import Document, Metadata
@@ -65,16 +66,24 @@ def _rows(path: Path) -> Iterator[tuple[str, Metadata]]:
 
 def _read(path: Path) -> Iterator[tuple[str, Metadata]]:
     with path.open("rb") as file:
-        layout = detect_layout(Reading(file, path.name, path, _options(path), lambda: path.open("rb")))
+        layout = _layout(file, path)
         for line, row in layout.rows(file):
+            if not any(row):
+                continue
             problem = row if isinstance(row, str) else layout.problem(row)
             if problem is not None or isinstance(row, str):
                 raise SourceUnreadable(f"line {line}: {problem}")
             yield row[layout.texts[0]], checked_metadata(layout.values(row, layout.metadata))
 
 
-def _options(path: Path) -> ReadOptions:
-    """Options that read the column of ids as the text of a table whose own ids are the numbers of its rows."""
-    with path.open(encoding="utf-8-sig", errors="replace") as file:
-        header = file.readline().lower()
-    return ReadOptions(text_column="file" if "file" in header else "id", row_ids=True)
+def _layout(file: BinaryIO, path: Path) -> Layout:
+    """The layout of a table whose column ``file``, or else ``id``, is read as text: its own ids are those of rows."""
+
+    def of(column: str) -> Layout:
+        options = ReadOptions(text_column=column, row_ids=True)
+        return detect_layout(Reading(file, path.name, path, options, lambda: path.open("rb")))
+
+    try:
+        return of("file")
+    except SourceUnreadable:
+        return of("id")

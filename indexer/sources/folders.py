@@ -2,15 +2,20 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from indexer.errors import SourceUnreadable
 from indexer.sources.annotations import sidecar_of
 from indexer.sources.formats import DOCUMENTS, HINT, kind_of, reader_of
 
+# What macOS and Office put beside files under their names: forks of resources, and marks of files that are open.
+_LITTER: Final = ("._", "~$")
+_LITTER_FOLDER: Final = "__MACOSX"
+
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The files to read, files of other formats, and links that are not followed, each in the order of names."""
+    """The files to read, those that are passed over, and links that are not followed, each in the order of names."""
 
     files: tuple[Path, ...]
     others: tuple[Path, ...] = ()
@@ -41,8 +46,13 @@ def _of_folder(path: Path, metadata: Path | None) -> Listing:
     links = [one for one in candidates if one.is_symlink() and (one.is_dir() or not one.resolve().is_relative_to(root))]
     passed = {*links, *_sidecars(candidates)}
     files = [file for file in candidates if file.is_file() and file not in passed and not _is_same(file, metadata)]
-    readable = tuple(file for file in files if reader_of(file))
-    return Listing(readable, tuple(file for file in files if not reader_of(file)), tuple(links))
+    others = tuple(file for file in files if _is_litter(file.relative_to(path)) or not reader_of(file))
+    skipped = {*others}
+    return Listing(tuple(file for file in files if file not in skipped), others, tuple(links))
+
+
+def _is_litter(file: Path) -> bool:
+    return file.name.startswith(_LITTER) or _LITTER_FOLDER in file.parts
 
 
 def _sidecars(files: list[Path]) -> set[Path]:

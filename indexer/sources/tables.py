@@ -24,7 +24,10 @@ def read_table(reading: Reading) -> Iterator[Found]:
 
 
 def _rows(layout: Layout, reading: Reading) -> Iterator[tuple[int, Callable[[], NamedRow]]]:
+    """The rows but those whose cells are all empty, which count where ids are made of rows."""
     for count, (number, row) in enumerate(layout.rows(reading.file), 1):
+        if not any(row):
+            continue
         problem = row if isinstance(row, str) else layout.problem(row)
         if problem is not None or isinstance(row, str):
             yield number, partial(refuse, str(problem))

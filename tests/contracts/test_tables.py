@@ -3,7 +3,9 @@
 import csv
 import io
 import json
+import math
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,9 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indexer.errors import SourceUnreadable
+from indexer.errors import InvalidDocument, SourceUnreadable
 from indexer.sources import BadRecord, ReadOptions, Source
-from models.types import Document
+from indexer.sources.named_rows import plain
+from models.types import Document, Part
 
 openpyxl = pytest.importorskip("openpyxl")
 
@@ -198,6 +201,57 @@ def test_records_of_an_array_are_not_chosen(tmp_path: Path) -> None:
 def test_a_table_of_too_many_columns_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SourceUnreadable, match="20,002 columns; at most 10,000"):
         read(table(tmp_path, "id,text," + ",".join(f"c{n}" for n in range(20_000)) + "\n"))
+
+
+def test_rows_without_a_text_are_passed_over_and_the_others_keep_their_numbers(tmp_path: Path) -> None:
+    path = table(tmp_path, "id,text\n,\n1,first\n,,\n,no id\n")
+    documents, bad, _ = read(path)
+    assert [one.text for one in documents] == ["first"]
+    assert [one.where for one in bad] == ["x.csv:5"]
+    numbered, _, _ = read(path, ReadOptions(row_ids=True))
+    assert [one.id for one in numbered] == ["x.csv:2", "x.csv:4"]
+
+
+@pytest.mark.parametrize("name", ["x.json", "x.ndjson", "x.parquet"])
+def test_a_null_text_is_an_empty_one(name: str, tmp_path: Path) -> None:
+    rows: list[Fields] = [{"key": "1", "Text": "late"}, {"key": "2", "Text": None}]
+    WRITERS[name](rows, tmp_path / name)
+    documents, bad, _ = read(tmp_path / name, ReadOptions(id_column="key"))
+    assert ([(one.id, one.text) for one in documents], bad) == ([("1", "late"), ("2", "")], [])
+
+
+def test_values_that_json_lacks_lose_no_row(tmp_path: Path) -> None:
+    row = {
+        "id": "1",
+        "text": b"late",
+        "n": math.nan,
+        "far": math.inf,
+        "took": timedelta(hours=26),
+        "photo": b"\xff\xd8",
+    }
+    pq.write_table(pa.Table.from_pylist([row]), tmp_path / "x.parquet")
+    documents, bad, _ = read(tmp_path / "x.parquet")
+    assert (documents, bad) == ([Document("1", (Part("late"),), {"took": "26:00:00"})], [])
+
+
+@pytest.mark.parametrize(("text", "reason"), [(b"\xff", "column text holds bytes"), (7, "column text holds another")])
+def test_a_text_that_is_none_is_refused_with_its_column(tmp_path: Path, text: object, reason: str) -> None:
+    pq.write_table(pa.Table.from_pylist([{"id": "1", "text": text}]), tmp_path / "x.parquet")
+    _, (bad,), _ = read(tmp_path / "x.parquet")
+    assert reason in bad.reason
+
+
+def test_a_column_of_metadata_that_json_has_no_form_for_is_named() -> None:
+    with pytest.raises(InvalidDocument, match="column c holds a value that JSON has no form for: complex"):
+        plain({"c": 1j})
+
+
+def test_ids_of_a_table_of_metadata_are_those_of_its_column(tmp_path: Path) -> None:
+    path = table(tmp_path, "id,text\n1,late\n")
+    for header in ("id,profile", '"id";"profile"', "File,profile"):
+        metadata = table(tmp_path, f"{header}\n,\n1,x\n".replace(",", ";" if ";" in header else ","), "m.csv")
+        (document,), _, source = read(path, ReadOptions(metadata=metadata))
+        assert (document.metadata, source.unmatched_metadata) == ({"profile": "x"}, ())
 
 
 CELLS = st.text(st.sampled_from('ab,;\t"\\\n\r é'), max_size=6)
