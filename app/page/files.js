@@ -1,5 +1,5 @@
 // The files that the server reads by their names, besides lines and tables.
-const READ = ["docm", "docx", "eml", "epub", "htm", "html", "json", "mbox", "md", "msg", "odp", "ods", "odt", "parquet", "pdf", "pptm", "pptx", "rtf", "srt", "txt", "vtt", "xlsm", "xlsx"];
+const READ = ["docm", "docx", "dotm", "dotx", "eml", "epub", "htm", "html", "json", "log", "mbox", "md", "msg", "odp", "ods", "odt", "parquet", "pdf", "ppsm", "ppsx", "pptm", "pptx", "rtf", "srt", "txt", "vtt", "xhtml", "xlsm", "xlsx"];
 const LINES = ["ndjson", "jsonl"];
 const TABLES = ["csv", "tsv"];
 export const ENDINGS = [...LINES, ...TABLES, ...READ, "gz"].map((ending) => `.${ending}`);
