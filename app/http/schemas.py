@@ -21,6 +21,7 @@ from app.requests import MAX_NAME, Body, CollectionName, DocumentId, FilterBody,
 from indexer.catalog.names import MAX_NOTE, MAX_TAG
 from indexer.errors import InvalidDocument
 from indexer.sources.documents import checked_metadata
+from models.errors import InvalidInput
 from models.types import JsonValue
 
 
@@ -47,16 +48,16 @@ Note = Annotated[str, Field(max_length=MAX_NOTE), AfterValidator(storable)]
 
 @dataclass(frozen=True, slots=True)
 class BadQuery:
-    """A query of a batch that is invalid, with the fields that are."""
+    """A query of a batch that is invalid, with what is wrong with its fields or its filter."""
 
-    error: ValidationError
+    error: ValidationError | InvalidInput
 
 
 def _query_or_error(value: object, validate: ValidatorFunctionWrapHandler) -> object:
     """Return a ``BadQuery`` for an invalid query, so that the others are answered; refuse other values."""
     try:
         return validate(value)
-    except ValidationError as error:
+    except (ValidationError, InvalidInput) as error:
         if not isinstance(value, dict):
             raise
         return BadQuery(error)

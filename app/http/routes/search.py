@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from fastapi import Request
+from pydantic import ValidationError
 from starlette.responses import Response
 
 from app.http.auth import Caller, CallerDependency, not_found_for
@@ -100,12 +101,19 @@ def confined(caller: Caller, request: SearchRequest) -> SearchRequest:
 
 def _request_or_error(query: SearchRequest | BadQuery, caller: Caller) -> SearchRequest | SpanseekError:
     if isinstance(query, BadQuery):
-        name, message = next(field_errors(query.error.errors()))
-        return InvalidInput(f"{name}: {message}", hint="/docs says what each field may be.", field=name)
+        return _refusal(query.error)
     try:
         return confined(caller, query)
     except CollectionNotFound as error:
         return error
+
+
+def _refusal(error: ValidationError | InvalidInput) -> InvalidInput:
+    """The error of an invalid query, which names the first of the fields that are."""
+    if isinstance(error, InvalidInput):
+        return error
+    name, message = next(field_errors(error.errors()))
+    return InvalidInput(f"{name}: {message}", hint="/docs says what each field may be.", field=name)
 
 
 def _batch_response(results: Sequence[SearchAnswer | SpanseekError], caller: Caller) -> Response:

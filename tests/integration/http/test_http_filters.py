@@ -56,6 +56,24 @@ def test_a_wrong_expression_is_refused_with_its_place(client, expression, words)
     assert words in problem["detail"] + problem["hint"]
 
 
+def test_in_a_batch_a_wrong_expression_fails_its_own_query(client) -> None:
+    good = {"collection": "sample", "text": "cancel", "filter": {"expression": CALLS}}
+    bad = good | {"filter": {"expression": "year >"}}
+    first, second, third = client.post("/search/batch", {"queries": [good, bad, good]}).json()["results"]
+    assert first["hits"] == third["hits"] != []
+    assert (second["error"]["code"], second["error"]["field"]) == ("invalid_filter", "filter")
+    assert "character 7" in second["error"]["detail"]
+
+
+def test_a_filter_has_a_thousand_keys_on_each_level(client) -> None:
+    keys = {f"k{number}": 1 for number in range(1000)}
+    answer = client.search(text="a", filter={"document": keys, "part": keys})
+    assert answer["filtered"]["unknown_keys"] == [f"{level}.{key}" for level in ("document", "part") for key in keys]
+    for level in ("document", "part"):
+        (error,) = client.refused(422, "invalid_input", text="a", filter={level: keys | {"more": 1}})["errors"]
+        assert error == {"field": f"filter.{level}", "message": "It may have at most 1,000 key(s)."}
+
+
 def test_a_saved_phrase_shows_its_expression_as_a_string(start, settings) -> None:
     client = start(settings)
     phrase = {"name": "cancel", "text": "cancel my subscription", "threshold": 0.9, "filter": {"expression": TREE}}
