@@ -39,7 +39,7 @@ from models.types import JsonValue
 _TOKEN: Final = re.compile(
     r"""\s*(?:
       (?P<string>"(?:[^"\\]|\\.)*")
-    | (?P<date>\d{4}-\d{2}-\d{2}(?:T[\d:.]+(?:Z|[+-][\d:]+)?)?(?![\w-]))
+    | (?P<date>\d{4}-\d{2}-\d{2}(?:[Tt][\d:.]+(?:[Zz]|[+-][\d:]+)?)?(?![\w-]))
     | (?P<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.]))
     | (?P<word>[^\W\d][\w-]*)
     | (?P<sign><=|>=|!=|[=<>()\[\],.])
