@@ -29,7 +29,7 @@ from pydantic_core import core_schema, to_json
 from app.answers import described
 from indexer.catalog.names import MAX_ID_LENGTH
 from indexer.engine.query import Filter, Grouping, SpanLengths
-from indexer.filters.expression import Expression
+from indexer.filters.expression import MAX_COMPARISONS, Expression
 from indexer.filters.json_form import expression_of
 from indexer.segments.text import OffsetUnit
 from indexer.tuning import Auto, ThresholdOn
@@ -59,6 +59,8 @@ MAX_EXPORT = 100_000
 MAX_ARRANGED: Final = 100_000
 ARRANGED_WITHOUT_THRESHOLD: Final = MAX_OFFSET + MAX_TOP_K
 MAX_COUNTED_KEYS = 20
+# Keys of `document` and of `part` in a filter.
+MAX_CONDITIONS = MAX_COMPARISONS
 # Hits of an export that are judged, if only likely ones are wanted.
 MAX_JUDGED = 10_000
 # The phrases of one mining, and the keys that their hits are counted by.
@@ -126,7 +128,7 @@ _Scalar = Annotated[
     str | int | float | bool | None,
     PlainValidator(_scalar, json_schema_input_type=str | int | float | bool | None),
 ]
-_Wanted = dict[Annotated[str, AfterValidator(storable)], _Scalar]
+_Wanted = Annotated[dict[Annotated[str, AfterValidator(storable)], _Scalar], Field(max_length=MAX_CONDITIONS)]
 
 
 class Body(BaseModel):
@@ -423,7 +425,7 @@ class Arrangement:
         described(
             "What hits above the threshold are ordered by instead of their score: a key of the metadata, such as "
             "`day`, `part.start` or `document.id`, with `:desc` behind it for the greatest first. Hits without it come "
-            "last, and equal ones are in the order of their scores."
+            "last, and equal ones are in the order of their scores. `score` is that order itself."
         ),
     ] = None
     collapse: Annotated[
@@ -602,11 +604,11 @@ class MiningOptions(GroupedHits):
         ),
     ] = 10_000
     count_by: Annotated[
-        tuple[QueryText, ...],
+        tuple[Key, ...],
         Field(
             max_length=MAX_COUNTED_BY,
-            description="Metadata by whose values the hits of a phrase are counted: keys such as `team`, paths such as "
-            " `customer.country`, and of parts `part.speaker`.",
+            description="Metadata by whose values the hits of a phrase are counted: keys as in filters, such as "
+            "`team`, `customer.country` or `part.speaker`.",
         ),
     ] = ()
     copies_from: Annotated[

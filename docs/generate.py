@@ -138,7 +138,7 @@ def _limits(schema: dict[str, Any], description: str) -> Iterator[str]:
     """The values that a field takes."""
     yield from _range(schema.get("minimum"), schema.get("maximum"))
     yield from _choice(schema.get("enum", ()), description)
-    for key, thing in (("maxLength", "character"), ("maxItems", "item")):
+    for key, thing in (("maxLength", "character"), ("maxItems", "item"), ("maxProperties", "key")):
         if key in schema:
             yield f"Up to {schema[key]:,} {thing}{'s' if schema[key] > 1 else ''}"
 

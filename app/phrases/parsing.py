@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, TypeAlias, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, PlainValidator, ValidationError, ValidationInfo
 
-from app.requests import ExpressionField
+from app.requests import MAX_CONDITIONS, ExpressionField
 from indexer.catalog.names import checked_note, checked_phrase_name, checked_phrase_text, checked_tags
 from indexer.engine.query import Filter
 from indexer.ndjson import InvalidLine, read_ndjson
@@ -90,6 +90,8 @@ def _tags(value: object) -> tuple[str, ...]:
 
 def _conditions(value: dict[str, JsonValue], info: ValidationInfo) -> dict[str, JsonValue]:
     field = f"filter.{info.field_name}"
+    if len(value) > MAX_CONDITIONS:
+        raise InvalidInput(f"{field} may have at most {MAX_CONDITIONS:,} keys.", field=field)
     for name, item in value.items():
         if not (item is None or isinstance(item, bool | int | float | str)) or item != item:
             raise InvalidInput(f"{field}: {name!r} must be a string, a number, true, false or null.", field=field)

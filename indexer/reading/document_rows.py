@@ -1,6 +1,7 @@
 """The documents of a snapshot that pass a filter, without reading their texts."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
@@ -14,7 +15,6 @@ from indexer.engine.query import Filter, Selection
 from indexer.engine.snapshot import SegmentView, Snapshot
 from indexer.reading.filter_fields import check_fields, keys_in
 from indexer.segments.kinds import Level
-from models.types import JsonValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +44,7 @@ class PassingCounts(SegmentQuery[None, Passing]):
     def rows(self, view: SegmentView, total: None, selection: Selection) -> Passing:
         """The passing documents of a segment."""
         filter = selection.filter
-        levels: tuple[tuple[Level, Mapping[str, JsonValue]], ...] = (
-            ("document", filter.document),
-            ("part", filter.part),
-        )
-        unknown = tuple(
-            f"{level}.{key}"
-            for level, conditions in levels
-            for key in conditions
-            if key not in keys_in(view.segment.metadata(level), view.in_reach(filter, level))
-        )
+        unknown = (*_unknown(view, filter, "document", filter.document), *_unknown(view, filter, "part", filter.part))
         reached = view.passing_documents(filter.reach)
         units = int(np.diff(view.segment.document_units)[reached].sum())
         return Passing(int(reached.sum()), int(view.passing_documents(filter).sum()), unknown, units)
@@ -63,9 +54,16 @@ def count_passing(snapshot: Snapshot, filter: Filter) -> Passing:
     """Count the documents of a snapshot that pass a filter, and name its unknown keys, most of which are misspelt."""
     parts = snapshot.map(PassingCounts(), Selection(filter=filter)).parts
     keys = [*(f"document.{key}" for key in filter.document), *(f"part.{key}" for key in filter.part)]
-    unknown = tuple(key for key in keys if all(key in part.unknown_keys for part in parts))
+    missing = Counter(chain.from_iterable(part.unknown_keys for part in parts))
+    unknown = tuple(key for key in keys if missing[key] == len(parts))
     live, passing, units = (sum(getattr(part, name) for part in parts) for name in ("live", "passing", "units"))
     return Passing(live, passing, unknown, units)
+
+
+def _unknown(view: SegmentView, filter: Filter, level: Level, conditions: Collection[str]) -> Iterator[str]:
+    """The keys that nothing in the filter's reach has."""
+    known = frozenset(keys_in(view.segment.metadata(level), view.in_reach(filter, level)) if conditions else ())
+    return (f"{level}.{key}" for key in conditions if key not in known)
 
 
 @dataclass(frozen=True, slots=True)

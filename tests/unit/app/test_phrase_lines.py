@@ -39,6 +39,11 @@ def test_all_fields() -> None:
         ({"text": "x", "filter": {"all": {}}}, "filter", "filter must be an object with document, part, or both."),
         ({"text": "x", "filter": {"part": 3}}, "filter.part", "filter.part must be an object."),
         (
+            {"text": "x", "filter": {"part": {f"k{number}": 1 for number in range(1001)}}},
+            "filter.part",
+            "filter.part may have at most 1,000 keys.",
+        ),
+        (
             {"text": "x", "filter": {"document": {"tags": ["a"]}}},
             "filter.document",
             "filter.document: 'tags' must be a string, a number, true, false or null.",
