@@ -3,19 +3,19 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-# How pydantic calls a body that is absent, of another type, or sent as something else.
-_NO_OBJECT: Final = frozenset({"missing", "model_type", "model_attributes_type", "dataclass_type", "dict_type"})
+# How pydantic calls what is no object.
+_NO_OBJECT: Final = frozenset({"model_type", "model_attributes_type", "dataclass_type", "dict_type"})
 _NO_FIELD: Final = frozenset({"extra_forbidden", "unexpected_keyword_argument"})
 _NO_SUCH_FIELD: Final = "There is no such field; /docs names those there are."
 _FILTER_KEYS: Final = (
     "There is no such field: metadata of documents stands under `document`, metadata of parts under `part`."
 )
+_FILTER: Final = 'It must be a JSON object, such as {"expression": "year >= 2024"}.'
 # Messages that would name types of Python.
 _PLAIN: Final = {
-    "dataclass_type": "It must be a JSON object.",
     "tuple_type": "It must be a list.",
-    "too_short": "It needs at least {min_length} item(s).",
-    "too_long": "It may have at most {max_length} item(s).",
+    "too_short": "It needs at least {min_length:,} {things}.",
+    "too_long": "It may have at most {max_length:,} {things}.",
 }
 
 
@@ -35,13 +35,20 @@ def field_errors(errors: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str
 
 def _message(error: Mapping[str, Any]) -> str:
     kind, place = error["type"], error["loc"]
-    if not _path(place) and kind in _NO_OBJECT:
+    if not _path(place) and kind in _NO_OBJECT | {"missing"}:  # also a body that is absent, or sent as something else
         return "It must be a JSON object, sent with Content-Type: application/json."
+    if kind in _NO_OBJECT:
+        return _FILTER if place[-1] == "filter" else "It must be a JSON object."
     if kind in _NO_FIELD:
         return _FILTER_KEYS if "filter" in place[:-1] else _NO_SUCH_FIELD
     if kind in _PLAIN:
-        return _PLAIN[kind].format_map(error.get("ctx") or {})
+        return _PLAIN[kind].format(**error.get("ctx") or {}, things=_things(error.get("input")))
     return str(error["msg"]).removeprefix("Value error, ")
+
+
+def _things(value: object) -> str:
+    """What the length of a value counts."""
+    return "character(s)" if isinstance(value, str) else "key(s)" if isinstance(value, dict) else "item(s)"
 
 
 def _path(loc: Sequence[str | int]) -> str:

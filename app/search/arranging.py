@@ -5,7 +5,7 @@ hit of each group, and a document its best hits, in whatever order they are show
 """
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -17,7 +17,7 @@ from app.search.counting import counted
 from app.search.keys import CountedKey, Sorting, counted_keys, field_of, sorting_of
 from app.search.literal import Found
 from app.search.mode import AnyMode
-from app.search.threshold import reaching
+from app.search.threshold import no_number, reaching
 from indexer.engine.query import Filter
 from indexer.engine.rows import SpanRow
 from indexer.engine.snapshot import Snapshot
@@ -67,17 +67,24 @@ def plan_of(request: SearchRequest, mode: AnyMode, snapshot: Snapshot, used: Use
         request.per_document,
         counted_keys(request.counts),
     )
-    if used.value is None and (plan.sort or plan.counts):
-        option = "sort" if plan.sort else "counts"
-        raise InvalidInput(
-            f"Without a threshold everything is a hit: {option} needs one.",
-            hint="Give threshold, or set one for the collection.",
-            field=option,
-        )
+    _check_threshold(plan, mode, used)
     if by_text:
         _check_texts(snapshot.recipe)
-    _check_fields(mode, snapshot, plan, request.filter)
+    check_keys(mode, snapshot, _keys(plan), request.filter)
     return plan
+
+
+def _check_threshold(plan: Plan, mode: AnyMode, used: UsedThreshold) -> None:
+    if used.value is not None or not (plan.sort or plan.counts):
+        return
+    if used.source == "auto":
+        raise no_number(mode.name)
+    option = "sort" if plan.sort else "counts"
+    raise InvalidInput(
+        f"Without a threshold everything is a hit: {option} needs one.",
+        hint="Give threshold, or set one for the collection.",
+        field=option,
+    )
 
 
 def _check_texts(recipe: Recipe) -> None:
@@ -87,18 +94,29 @@ def _check_texts(recipe: Recipe) -> None:
         )
 
 
-def _check_fields(mode: AnyMode, snapshot: Snapshot, plan: Plan, filter: Filter) -> None:
-    fields = [("counts", each.field) for each in plan.counts]
-    fields += [("sort", plan.sort.field)] if plan.sort else []
-    fields += [("collapse", plan.collapse)] if plan.collapse else []
-    for option, field in fields:
+def _keys(plan: Plan) -> Iterator[tuple[str, Field]]:
+    """The keys of a plan, each with its option."""
+    yield from (("counts", each.field) for each in plan.counts)
+    if plan.sort:
+        yield "sort", plan.sort.field
+    if plan.collapse:
+        yield "collapse", plan.collapse
+
+
+def check_keys(mode: AnyMode, snapshot: Snapshot, keys: Iterable[tuple[str, Field]], filter: Filter) -> None:
+    """Raise ``InvalidInput`` for a key that the hits of the mode cannot have, or that no document in reach has.
+
+    Each key comes with its option.
+    """
+    asked = list(keys)
+    for option, field in asked:
         if mode.unit == "document" and field.level == "part":
             raise InvalidInput(
                 f"Mode {mode.name} finds documents, which have no metadata of parts.",
                 hint="Name a key of documents.",
                 field=option,
             )
-    check_known(snapshot, fields, filter)
+    check_known(snapshot, asked, filter)
 
 
 def arranged(plan: Plan, snapshot: Snapshot, found: Found, used: UsedThreshold, tuning: Tuning) -> Found:

@@ -38,7 +38,8 @@ def exported(service: SearchService, encoded: Encoded, results: Found) -> Export
             hint=f"Set limit to {MAX_JUDGED} or less.",
             field="limit",
         )
-    encoded.prepared.require_number()
+    if not request.likely:
+        encoded.prepared.require_number()
     return Export(_items(service, encoded, results), cursor_at_place(encoded.prepared, 0, judged=True))
 
 

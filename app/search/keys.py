@@ -22,6 +22,8 @@ Scalar: TypeAlias = bool | int | float | str
 SortKey: TypeAlias = tuple[int, bool | float | datetime | str]
 
 _NUMBER: Final = r"\s*-?\d+(?:\.\d+)?\s*"
+# What `sort` calls the order of the search itself.
+_SCORE: Final = "score"
 _KEY_HINT: Final = 'Write, for example, `day`, `part.speaker`, `document.id` or `"call type"`.'
 # What may stand behind a colon; a key that holds one itself stands in double quotes.
 _HINTS: Final = {
@@ -29,6 +31,7 @@ _HINTS: Final = {
     "counts": "Write, for example, `day:month`, with day, week or month, or `duration:60,600`, with the borders of "
     "ranges; a key that holds a colon stands in double quotes.",
     "collapse": "A key that holds a colon stands in double quotes.",
+    "count_by": "A key that holds a colon stands in double quotes.",
 }
 _BORDERS: Final = re.compile(rf"{_NUMBER}(?:,{_NUMBER})*")
 
@@ -91,12 +94,21 @@ def first_day(day: date, period: Period) -> date:
 
 
 def sorting_of(text: str | None) -> Sorting | None:
-    """The sorting that ``KEY``, ``KEY:asc`` or ``KEY:desc`` names; None for ``score``, and without any."""
-    if text is None or text == "score":
+    """The sorting that ``KEY``, ``KEY:asc`` or ``KEY:desc`` names; None for ``score``, and without any.
+
+    Raises ``InvalidInput``, also for ``score`` with an order: the best stand first.
+    """
+    if text is None or text == _SCORE:
         return None
     key, _, order = text.rpartition(":")
     if order.strip() not in ("asc", "desc"):
         key, order = text, "asc"
+    if key.strip() == _SCORE:
+        raise InvalidInput(
+            f"The order of {_SCORE!r} is always the best first.",
+            hint=f'Write `{_SCORE}` alone; a key of the metadata with this name stands in quotes: `"{_SCORE}":desc`.',
+            field="sort",
+        )
     return Sorting(field_of(key, "sort"), order.strip() == "desc")
 
 

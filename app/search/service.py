@@ -24,7 +24,7 @@ from app.search.literal import Found
 from app.search.marking import marked_places
 from app.search.mode import AnyMode, Counts, Modes, ScoredRows, available_mode
 from app.search.pages import Start, check_list, cursor_of, start_of
-from app.search.threshold import cosine_floor, reaching, used_threshold
+from app.search.threshold import cosine_floor, no_number, reaching, used_threshold
 from app.search.types import Hit
 from app.search.verifying import Ordered, Results, SecondLook, VerifierOf, no_verifier
 from app.search.wordless import notice_of
@@ -73,12 +73,8 @@ class Prepared:
 
     def require_number(self) -> None:
         """Raise ``InvalidInput`` for a threshold that is not a number: it does not apply to hits that were not read."""
-        if self.threshold.source == "auto" and self.threshold.value is None and not self.request.likely:
-            raise InvalidInput(
-                f"In mode {self.mode.name} the threshold auto holds for hits of the second look alone.",
-                hint="Give a number, or choose mode best_span.",
-                field="threshold",
-            )
+        if self.threshold.source == "auto" and self.threshold.value is None:
+            raise no_number(self.mode.name)
 
 
 @dataclass(frozen=True, slots=True)

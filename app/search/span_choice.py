@@ -9,13 +9,11 @@ from models.types import SpanBounds
 
 def check_span_choice(spans: SpanChoice, bounds: SpanBounds) -> None:
     """Raise ``InvalidInput`` for lengths that the collection's spans do not have; whole spans may have any."""
-    usual = bounds.shortest if spans.boundaries == "any" else 1
-    shortest = usual if spans.min_units is None else spans.min_units
-    longest = max(shortest, bounds.longest) if spans.max_units is None else spans.max_units
-    if spans.boundaries == "any" and not bounds.shortest <= shortest <= longest <= bounds.longest:
-        _refuse_lengths(f"the spans of this collection have {bounds.shortest} to {bounds.longest} units")
-    if not 1 <= shortest <= longest:
+    given = [units for units in (spans.min_units, spans.max_units) if units is not None]
+    if given != sorted(given) or any(units < 1 for units in given):
         _refuse_lengths("min_units must be at least 1, and at most max_units")
+    if spans.boundaries == "any" and not all(bounds.shortest <= units <= bounds.longest for units in given):
+        _refuse_lengths(f"the spans of this collection have {bounds.shortest} to {bounds.longest} units")
 
 
 def _refuse_lengths(reason: str) -> NoReturn:

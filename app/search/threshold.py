@@ -6,6 +6,7 @@ from jaxtyping import Bool, Float
 from app.requests import SearchRequest
 from app.search.answers import UsedThreshold
 from indexer.tuning import ThresholdOn, Tuning
+from models.errors import InvalidInput
 from models.ops.similarity import raws
 
 
@@ -26,6 +27,15 @@ def used_threshold(request: SearchRequest, tuning: Tuning, even: float | None = 
     if threshold is not None:
         return UsedThreshold(threshold.value, threshold.on, "collection", tuning.calibration_id)
     return UsedThreshold(None, request.threshold_on, "none", tuning.calibration_id)
+
+
+def no_number(mode: str) -> InvalidInput:
+    """The error of a threshold ``auto`` that is no number in a mode: it does not apply to hits that were not read."""
+    return InvalidInput(
+        f"In mode {mode} the threshold auto holds for hits of the second look alone.",
+        hint="Give a number, or choose mode best_span.",
+        field="threshold",
+    )
 
 
 def cosine_floor(value: float, on: ThresholdOn, tuning: Tuning) -> float:

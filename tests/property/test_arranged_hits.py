@@ -166,6 +166,7 @@ def test_counts_are_those_of_loops_over_all_hits(
         ({"collapse": "part.teem"}, "collapse"),
         ({"collapse": "caller.cty"}, "collapse"),
         ({"sort": "day.hour"}, "sort"),
+        ({"sort": " score : asc"}, "sort"),
         ({"counts": ("day:year",)}, "counts"),
         ({"counts": ("a:7,1",)}, "counts"),
         ({"sort": "day", "threshold": None}, "sort"),
@@ -178,6 +179,12 @@ def test_what_cannot_be_arranged_is_refused(workspace: Workspace, options: dict[
         workspace.search("cancel my plan", **request)
     assert error.value.field == field
     assert error.value.hint
+
+
+def test_the_order_of_scores_is_that_of_the_search(workspace: Workspace) -> None:
+    assert places(ask(workspace, 0.85, sort="score").hits) == places(ask(workspace, 0.85).hits)
+    with pytest.raises(InvalidInput, match="always the best first"):
+        ask(workspace, 0.85, sort="score:desc")
 
 
 def test_without_a_threshold_the_best_hits_are_collapsed(workspace: Workspace) -> None:

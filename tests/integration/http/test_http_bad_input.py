@@ -92,6 +92,23 @@ def test_a_field_whose_name_is_no_text(client, problem) -> None:
     assert found["errors"][0]["field"] == "body"
 
 
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"text": "a" * 100_001}, "at most 100,000 character(s)"),
+        ({"collection": "a" * 201}, "at most 200 character(s)"),
+        ({"counts": ["a"] * 21}, "at most 20 item(s)"),
+        ({"filter": "year > 1"}, 'a JSON object, such as {"expression": '),
+        ({"filter": {"document": "call"}}, "It must be a JSON object."),
+        ({"spans": {"min_units": 5, "max_units": 2}}, "at most max_units"),
+        ({"spans": {"max_units": 9}}, "have 1 to 8 units"),
+    ],
+)
+def test_the_message_names_the_cause(client, body, words) -> None:
+    (error,) = client.refused(422, "invalid_input", **({"text": "a"} | body))["errors"]
+    assert words in error["message"]
+
+
 def test_all_bad_fields_are_named_at_once(client, problem) -> None:
     found = client.refused(422, "invalid_input", text="", top_k=0, colour="red")
     assert {error["field"] for error in found["errors"]} == {"text", "top_k", "colour"}
