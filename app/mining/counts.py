@@ -2,15 +2,14 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated
 
 from app.answers import described
 from app.search.types import Hit
+from indexer.filters.expression import Field
 from models.types import JsonValue
-
-_PART: Final = "part."
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,23 +27,23 @@ class Count:
 class PhraseCounts:
     """Counts the hits of one phrase, one after the other.
 
-    >>> counts = PhraseCounts("cancel", ["team"])
+    >>> counts = PhraseCounts("cancel", {"team": Field("document", ("team",))})
     >>> for team in ("A", ["A", "B"]):
     ...     counts.add(Hit("d", 0, 6, "cancel", 0.9, 0.9, "best_span", 1, {"team": team}))
     >>> [(count.key, count.value, count.hits, count.documents) for count in counts.rows(complete=True)]
     [(None, None, 2, 1), ('team', 'A', 2, 1), ('team', 'B', 1, 1)]
     """
 
-    def __init__(self, phrase: str, keys: Sequence[str]) -> None:
-        self._phrase, self._keys = phrase, keys
+    def __init__(self, phrase: str, fields: Mapping[str, Field]) -> None:
+        self._phrase, self._keys, self._fields = phrase, list(fields), list(fields.values())
         self._hits: defaultdict[tuple[int, str | None], int] = defaultdict(int)
         self._documents: defaultdict[tuple[int, str | None], set[str]] = defaultdict(set)
 
     def add(self, hit: Hit) -> None:
         """Count a hit."""
         self._add((-1, None), hit)
-        for number, key in enumerate(self._keys):
-            for value in _values(hit, key):
+        for number, field in enumerate(self._fields):
+            for value in _values(hit, field):
                 self._add((number, value), hit)
 
     def rows(self, *, complete: bool) -> Iterator[Count]:
@@ -59,21 +58,21 @@ class PhraseCounts:
         self._documents[at].add(hit.document_id)
 
 
-def _values(hit: Hit, key: str) -> set[str | None]:
-    metadata, path = (hit.part_metadata or {}, key[len(_PART) :]) if key.startswith(_PART) else (hit.metadata, key)
-    value = _at(metadata, path)
+def _values(hit: Hit, field: Field) -> set[str | None]:
+    value = _at(hit, field)
     if isinstance(value, list):
         return {_spelt(each) for each in value}
     return {None if value is None else _spelt(value)}
 
 
-def _at(metadata: Mapping[str, Any], path: str) -> JsonValue:
-    """The value of a key, or of a path through nested objects."""
-    if path in metadata:
-        return metadata[path]
-    key, _, rest = path.partition(".")
-    inner = metadata.get(key)
-    return _at(inner, rest) if rest and isinstance(inner, Mapping) else None
+def _at(hit: Hit, field: Field) -> JsonValue:
+    """The value of a field; None where the path leads nowhere."""
+    if field.level == "id":
+        return hit.document_id
+    value: JsonValue = dict((hit.part_metadata or {}) if field.level == "part" else hit.metadata)
+    for key in field.path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
 
 
 def _spelt(value: JsonValue) -> str:

@@ -105,7 +105,7 @@ def lines_of(folder: Path, table: TableName) -> Path:
 
 def _write(lines: "_Lines", mining: Mining, mined: MinedHits) -> bool:
     """Write the hits and the counts of a phrase; returns whether these are all."""
-    counts, name = PhraseCounts(mined.phrase, mining.request.count_by), json_of(mined.phrase)
+    counts, name = PhraseCounts(mined.phrase, mining.counted), json_of(mined.phrase)
     for hit in mined.hits:
         lines.write("hits", b'{"phrase":' + name + b"," + to_json(hit)[1:])
         counts.add(hit)

@@ -11,11 +11,14 @@ from app.mining.copies import Copy, near_copies
 from app.requests import MiningRequest, SearchRequest
 from app.search import literal
 from app.search.answers import UsedThreshold
+from app.search.arranging import check_keys
+from app.search.keys import field_of
 from app.search.mode import AnyMode, available_mode
 from app.search.service import Encoded, Prepared, SearchService, encode, prepare
 from app.search.threshold import used_threshold
 from app.search.types import Hit
 from indexer.engine.snapshot import Snapshot
+from indexer.filters.expression import Field
 from indexer.reading.filter_fields import check_fields
 from indexer.store import Store
 from indexer.tuning import Tuning
@@ -51,6 +54,7 @@ class Mining:
     ) -> None:
         self.request = request
         self.names = [phrase.label for phrase in request.phrases]
+        self.counted = _counted_fields(request)
         self._snapshot, self._phrases, self._search = snapshot, phrases, search
 
     @property
@@ -135,6 +139,8 @@ class MiningService:
         snapshot = self._store.snapshot(request.collection)
         check_fields(snapshot, request.filter)
         mode = available_mode(self._search.modes, request.mode, request.collection, snapshot.recipe)
+        keys = (("count_by", field) for field in _counted_fields(request).values())
+        check_keys(mode, snapshot, keys, request.filter)
         return snapshot, mode, self._store.tunings.present(snapshot.collection, request.mode)
 
 
@@ -153,6 +159,11 @@ def _located(begin: int) -> Iterator[list[Prepared]]:
         if error.field == "text":
             error.field = f"phrases[{begin + len(prepared)}].text"
         raise
+
+
+def _counted_fields(request: MiningRequest) -> dict[str, Field]:
+    """The fields that hits are counted by, with their spellings. Raises ``InvalidInput``."""
+    return {key: field_of(key, "count_by") for key in request.count_by}
 
 
 def _check_names(request: MiningRequest) -> None:

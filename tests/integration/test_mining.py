@@ -131,13 +131,13 @@ def test_random_phrases_and_thresholds(workspace, tmp_path_factory, data) -> Non
 
 
 def test_counts_by_metadata(workspace, tmp_path) -> None:
-    asked = request(threshold=0.7, count_by=("at.team", "part.speaker", "none"))
+    asked = request(threshold=0.7, count_by=("at.team", "part.speaker", "document.id"))
     _, tables = mine(workspace, asked, tmp_path)
     wanted: defaultdict[tuple[str, str | None, str | None], list[str]] = defaultdict(list)
     for hit in tables["hits"]:
         team = hit["metadata"].get("at", {}).get("team")
         values = team if isinstance(team, list) else [team]
-        rows = [(None, None), ("part.speaker", hit["part_metadata"]["speaker"]), ("none", None)]
+        rows = [(None, None), ("part.speaker", hit["part_metadata"]["speaker"]), ("document.id", hit["document_id"])]
         for key, value in [*rows, *(("at.team", None if each is None else str(each)) for each in values)]:
             wanted[hit["phrase"], key, value].append(hit["document_id"])
     for phrase in PHRASES:
@@ -145,6 +145,18 @@ def test_counts_by_metadata(workspace, tmp_path) -> None:
     found = {(row["phrase"], row["key"], row["value"]): (row["hits"], row["documents"]) for row in tables["counts"]}
     assert found == {at: (len(ids), len(set(ids))) for at, ids in wanted.items()}
     assert all(row["complete"] for row in tables["counts"])
+
+
+@pytest.mark.parametrize(
+    ("options", "hint"),
+    [({"count_by": ("at.taem",)}, "Did you mean `at.team`?"), ({"count_by": ("a b",)}, '"call type"')],
+)
+def test_keys_that_cannot_be_counted_by_are_refused(workspace, options, hint) -> None:
+    for step in (service(workspace).check, service(workspace).mine):
+        with pytest.raises(InvalidInput) as error:
+            step(request(**options))
+        assert error.value.field == "count_by"
+        assert hint in error.value.hint
 
 
 def test_a_phrase_of_more_hits_than_the_limit_says_so(workspace, tmp_path) -> None:
