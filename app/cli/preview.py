@@ -12,6 +12,7 @@ from app.cli.console import CollectionOption, JsonOption, counted, one_line, ope
 from app.cli.options import with_options
 from app.cli.plots import plots_for
 from app.requests import PreviewOptions, PreviewRequest
+from indexer.tuning import ThresholdOn
 from models.fields import converted
 
 if TYPE_CHECKING:
@@ -73,8 +74,8 @@ def _show(answer: "Preview") -> None:
             spans = "" if counts.spans is None else f", in {counted(counts.spans, 'span')}"
             out.print(f"{_reaching(counts.documents or 0)} {used.value:.3f} on {used.on}{spans}.", soft_wrap=True)
         out.print(_table(answer, counts))
-        _show_examples("just above", counts.above)
-        _show_examples("just below", counts.below)
+        _show_examples("just above", counts.above, used.on)
+        _show_examples("just below", counts.below, used.on)
 
 
 def _reaching(documents: int) -> str:
@@ -91,9 +92,11 @@ def _table(answer: "Preview", counts: "PhrasePreview") -> Table:
     return table
 
 
-def _show_examples(where: str, examples: tuple["Example", ...]) -> None:
+def _show_examples(where: str, examples: tuple["Example", ...], on: ThresholdOn) -> None:
+    """Print examples with their values on the scale of the threshold."""
     for example in examples:
         place = (
             f"  {where}  {one_line(example.text)}  {one_line(example.document_id)}{'  exact' if example.match else ''}"
         )
-        out.print(Text.assemble((f"{example.score:.3f}", "bold green"), place), soft_wrap=True)
+        value = example.raw if on == "raw" else example.score
+        out.print(Text.assemble((f"{value:.3f}", "bold green"), place), soft_wrap=True)

@@ -40,6 +40,8 @@ from models.fields import converted
 if TYPE_CHECKING:
     from app.search.mode import HitUnit
 
+# Options that all hits, which are written to a file, do not have.
+_OF_PAGES = ("top_k", "offset", "total", "estimate", "verify")
 # Characters shown of a document.
 _OPENING = 160
 
@@ -71,8 +73,7 @@ def search(
 
     if path is not None:
         check_new_file(path, tuple(FILES))
-        if len(collection) > 1 or page.offset or page.total or counting.counts:
-            raise typer.BadParameter("All hits of one collection are written: no --offset, no --total, no --counts.")
+        _check_written(collection, page, counting)
     if len(collection) > 1 and (not arrangement.is_plain or counting.counts or continued.cursor):
         raise typer.BadParameter("Hits of several collections are neither arranged nor counted, and have no --cursor.")
     own = asdict(arrangement) | asdict(counting) | asdict(continued)
@@ -96,6 +97,14 @@ def search(
         _show(answer, unit)
     else:
         _show_several(answer, unit)
+
+
+def _check_written(collection: Sequence[str], page: PageRequest, counting: Counting) -> None:
+    """Refuse options that an export does not have."""
+    is_page = any(getattr(page, name) != getattr(PageRequest, name) for name in _OF_PAGES)
+    if len(collection) > 1 or is_page or counting.counts:
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in _OF_PAGES)
+        raise typer.BadParameter(f"All hits of one collection are written: no --counts, {names}.")
 
 
 def show_hits(hits: Iterable[Hit], console: Console, unit: "HitUnit" = "span") -> None:

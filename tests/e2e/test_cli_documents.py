@@ -80,8 +80,10 @@ def test_all_hits_are_written(calls: Outcome, run: Run, tmp_path: Path) -> None:
     columns = tmp_path / "hits.parquet"
     assert run(*asked, "--out", str(columns), "--json").json["hits"] == len(hits)
     assert parquet.read_table(columns).column("text").to_pylist() == [hit["text"] for hit in hits]
-    for more in (("--offset", "1"), ("-c", "other"), ("--total",), ("--counts", "lang")):
-        assert run(*asked, *more, "--out", str(tmp_path / "c.csv")).code == 2
+    of_pages = (("--offset", "1"), ("--total",), ("--top-k", "3"), ("--estimate",), ("--verify", "0"))
+    for more in (("-c", "other"), ("--counts", "lang"), *of_pages):
+        refused = run(*asked, *more, "--out", str(tmp_path / "c.csv"))
+        assert (refused.code, "All hits of one collection" in refused.err) == (2, True)
 
 
 def test_hits_are_sorted_collapsed_and_counted(calls: Outcome, run: Run) -> None:

@@ -54,6 +54,10 @@ def test_calibrate(calls: Outcome, labels: Path, run: Run, tmp_path: Path) -> No
     answer = run("search", "my parcel", "-c", "calls", "--json").json
     assert answer["threshold"]["calibration"] == made["calibration"]["id"]
     assert answer["hits"][-1]["score"] != answer["hits"][-1]["raw"]
+    on_raw = ("preview", "my parcel", "-c", "calls", "--threshold", "0.3", "--threshold-on", "raw")
+    examples = run(*on_raw, "--json").json["phrases"][0]["above"]
+    assert examples[0]["score"] != examples[0]["raw"]
+    assert f"{examples[0]['raw']:.3f}  just above" in run(*on_raw).out
     shown = run(*command)
     assert "24 labels, 12 of them matches." in shown.out
     assert "precision 0.8" in shown.out
