@@ -143,9 +143,9 @@ class CollectionNotFound(ApiError):
 
 
 class CursorExpired(ApiError):
-    """What follows the cursor is no longer kept. Of matches: it precedes withdrawals that were deleted
-    after `SPANSEEK_WITHDRAWN_DAYS`. Of hits: the collection changed more than `SPANSEEK_GRACE_S` ago,
-    or its threshold or calibration did.
+    """The entries behind the cursor are no longer kept. Of matches: it precedes withdrawals that were
+    deleted after `SPANSEEK_WITHDRAWN_DAYS`. Of hits: the collection changed more than
+    `SPANSEEK_GRACE_S` ago, or its threshold or calibration did.
     """
 
     code = "cursor_expired"
@@ -225,7 +225,9 @@ class InternalError(ApiError):
 
 
 class Interrupted(ApiError):
-    """What a task waits for: the process that ran it ended, more than once, before it had made progress."""
+    """The reason why a task waits: the process that ran it ended, more than once, before it had made
+    progress.
+    """
 
     code = "interrupted"
 

@@ -52,7 +52,7 @@ class AliasList(Answer):
 
 
 class AppliedThreshold(Answer):
-    """The threshold of a phrase's matches; with a null value it matches nothing."""
+    """The threshold of a phrase's matches; a phrase whose threshold is null matches nothing."""
 
     value: float | None = None
     on: str
@@ -165,7 +165,7 @@ class Check(Answer):
 
 
 class ClusterState(Answer):
-    """What reads the segments of collections."""
+    """State of the cluster that reads the segments of collections, as this server sees it."""
 
     executor: str
     """The executor's name, such as `candidates`, or `ray` on a cluster."""
@@ -321,7 +321,7 @@ class DeletedWebhook(Answer):
 
 
 class DeliveryError(Answer):
-    """Why a delivery failed."""
+    """The reason for a failed delivery."""
 
     code: str
     """`timeout`, `unreachable`, `refused` (a status other than 2xx), `redirected`, `address_refused`,
@@ -446,7 +446,7 @@ class FailedQuery(Answer):
 
 
 class Failing(Answer):
-    """The delivery that comes next has failed."""
+    """Failed tries of the next delivery: their number and start, the next try and the last error."""
 
     tries: int
     since: datetime
@@ -658,7 +658,7 @@ class LabelCandidates(Answer):
 
 
 class LetterStatus(Answer):
-    """What becomes of a dead letter."""
+    """The new status of a dead letter: queued for another delivery, or deleted."""
 
     number: int
     status: str
@@ -916,7 +916,7 @@ class Progress(Answer):
 
 
 class Provider(Answer):
-    """An identity provider (OpenID Connect), and the public client as which the page asks it."""
+    """An identity provider (OpenID Connect), and the public client that the page uses there."""
 
     issuer: str
     """The issuer, whose discovery document has its addresses."""
@@ -1078,7 +1078,7 @@ class Share(Answer):
 
 
 class SignIn(Answer):
-    """How a person may sign in, beside API keys."""
+    """The sign-in options of a person, in addition to API keys."""
 
     provider: Provider | None = None
     """The identity provider; null if there is none."""

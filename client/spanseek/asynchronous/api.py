@@ -58,7 +58,8 @@ class AsyncApi:
           `day`, `week` or `month`; `duration:60,600` by ranges with these borders.
         - ``sort``: What hits above the threshold are ordered by instead of their score: a key of the
           metadata, such as `day`, `part.start` or `document.id`, with `:desc` behind it for the greatest
-          first. Hits without it come last, and equal ones are in the order of their scores.
+          first. Hits without it come last, and equal ones are in the order of their scores. `score` is that
+          order itself.
         - ``collapse``: Show one hit, the best, of those that have this in common: their `text`, or a key of
           the metadata. `copies` says how many it stands for.
         - ``per_document``: Maximum number of hits of one document: its best ones.
@@ -84,7 +85,7 @@ class AsyncApi:
         - ``threshold_on``: The scale of thresholds: `score`, or `raw`, from which a calibration makes it.
         - ``ranking``: What spans are ranked by: `span_score` is cosine, length and borders; `cosine` is the
           cosine alone, as in the paper, and knows no exact hits. Thresholds and counts follow it.
-        - ``spans``: Which spans are hits: their lengths and their boundaries.
+        - ``spans``: The lengths and boundaries of spans that can be hits.
         - ``offset_unit``: What `start` and `end` count: `codepoint` (Python), `utf16` (JavaScript, Java) or
           `byte` (UTF-8: Go, Rust).
         - ``context``: Characters of context on either side of a hit, within its part.
@@ -200,7 +201,7 @@ class AsyncApi:
         - ``threshold_on``: The scale of thresholds: `score`, or `raw`, from which a calibration makes it.
         - ``ranking``: What spans are ranked by: `span_score` is cosine, length and borders; `cosine` is the
           cosine alone, as in the paper, and knows no exact hits. Thresholds and counts follow it.
-        - ``spans``: Which spans are hits: their lengths and their boundaries.
+        - ``spans``: The lengths and boundaries of spans that can be hits.
         - ``offset_unit``: What `start` and `end` count: `codepoint` (Python), `utf16` (JavaScript, Java) or
           `byte` (UTF-8: Go, Rust).
         - ``context``: Characters of context on either side of a hit, within its part.
@@ -287,7 +288,8 @@ class AsyncApi:
           generation of the collection, while that is kept.
         - ``sort``: What hits above the threshold are ordered by instead of their score: a key of the
           metadata, such as `day`, `part.start` or `document.id`, with `:desc` behind it for the greatest
-          first. Hits without it come last, and equal ones are in the order of their scores.
+          first. Hits without it come last, and equal ones are in the order of their scores. `score` is that
+          order itself.
         - ``collapse``: Show one hit, the best, of those that have this in common: their `text`, or a key of
           the metadata. `copies` says how many it stands for.
         - ``per_document``: Maximum number of hits of one document: its best ones.
@@ -309,7 +311,7 @@ class AsyncApi:
         - ``threshold_on``: The scale of thresholds: `score`, or `raw`, from which a calibration makes it.
         - ``ranking``: What spans are ranked by: `span_score` is cosine, length and borders; `cosine` is the
           cosine alone, as in the paper, and knows no exact hits. Thresholds and counts follow it.
-        - ``spans``: Which spans are hits: their lengths and their boundaries.
+        - ``spans``: The lengths and boundaries of spans that can be hits.
         - ``offset_unit``: What `start` and `end` count: `codepoint` (Python), `utf16` (JavaScript, Java) or
           `byte` (UTF-8: Go, Rust).
         - ``context``: Characters of context on either side of a hit, within its part.
@@ -387,7 +389,7 @@ class AsyncApi:
         - ``threshold_on``: The scale of thresholds: `score`, or `raw`, from which a calibration makes it.
         - ``ranking``: What spans are ranked by: `span_score` is cosine, length and borders; `cosine` is the
           cosine alone, as in the paper, and knows no exact hits. Thresholds and counts follow it.
-        - ``spans``: Which spans are hits: their lengths and their boundaries.
+        - ``spans``: The lengths and boundaries of spans that can be hits.
         - ``offset_unit``: What `start` and `end` count: `codepoint` (Python), `utf16` (JavaScript, Java) or
           `byte` (UTF-8: Go, Rust).
         - ``context``: Characters of context on either side of a hit, within its part.
@@ -395,8 +397,8 @@ class AsyncApi:
         - ``group_by``: `span` keeps all spans that do not overlap, which is the default, `part` and
           `document` the best of each; in mode `maxsim` there is `document` alone.
         - ``limit``: Maximum number of hits of a phrase; the table of counts says whether these are all.
-        - ``count_by``: Metadata by whose values the hits of a phrase are counted: keys such as `team`, paths
-          such as `customer.country`, and of parts `part.speaker`.
+        - ``count_by``: Metadata by whose values the hits of a phrase are counted: keys as in filters, such as
+          `team`, `customer.country` or `part.speaker`.
         - ``copies_from``: The least `raw` of two phrases that are pointed out as near-copies.
         - ``format``: The form of the tables.
         """
@@ -465,7 +467,7 @@ class AsyncApi:
         - ``threshold_on``: The scale of thresholds: `score`, or `raw`, from which a calibration makes it.
         - ``ranking``: What spans are ranked by: `span_score` is cosine, length and borders; `cosine` is the
           cosine alone, as in the paper, and knows no exact hits. Thresholds and counts follow it.
-        - ``spans``: Which spans are hits: their lengths and their boundaries.
+        - ``spans``: The lengths and boundaries of spans that can be hits.
         - ``offset_unit``: What `start` and `end` count: `codepoint` (Python), `utf16` (JavaScript, Java) or
           `byte` (UTF-8: Go, Rust).
         - ``context``: Characters of context on either side of a hit, within its part.
@@ -1512,7 +1514,7 @@ class AsyncApi:
         - ``threshold_on``: The scale of thresholds: `score`, or `raw`, from which a calibration makes it.
         - ``ranking``: What spans are ranked by: `span_score` is cosine, length and borders; `cosine` is the
           cosine alone, as in the paper, and knows no exact hits. Thresholds and counts follow it.
-        - ``spans``: Which spans are hits: their lengths and their boundaries.
+        - ``spans``: The lengths and boundaries of spans that can be hits.
         - ``phrases``: Origin phrases.
         - ``saved``: Names of saved phrases, or `"all"`. If the request has no threshold or no filter, their
           own apply.
@@ -2018,7 +2020,9 @@ class AsyncApi:
         )
 
     async def show_cluster(self) -> models.ClusterState:
-        """What this server saw of the cluster half a second ago at most; nobody is asked for it."""
+        """Return the state of the cluster that this server saw at most half a second ago. It asks no actor for
+        it.
+        """
         return read(
             models.ClusterState, (await self._transport.request("GET", "/admin/cluster", repeatable=True)).content
         )
