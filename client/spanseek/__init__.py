@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from spanseek.asynchronous.client import AsyncClient, connect_async, open_async
     from spanseek.asynchronous.collection import AsyncCollection
-    from spanseek.embedded import ProductMissing, ServerNotStarted
+    from spanseek.embedded import ProcessEnded, ProductMissing, ServerNotStarted
     from spanseek.errors import ApiError, ConnectionFailed, SpanseekError, TaskFailed
     from spanseek.hits import Hits
     from spanseek.retries import Retries
@@ -28,6 +28,7 @@ _HOMES = {
     "Collection": "synchronous.collection",
     "ConnectionFailed": "errors",
     "Hits": "hits",
+    "ProcessEnded": "embedded",
     "ProductMissing": "embedded",
     "Retries": "retries",
     "ServerNotStarted": "embedded",
@@ -46,6 +47,7 @@ __all__ = [
     "Collection",
     "ConnectionFailed",
     "Hits",
+    "ProcessEnded",
     "ProductMissing",
     "Retries",
     "ServerNotStarted",

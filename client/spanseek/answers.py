@@ -4,7 +4,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from spanseek.errors import SpanseekError
 
 Kind = TypeVar("Kind")
 
@@ -15,13 +17,20 @@ class Answer(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True, defer_build=True, protected_namespaces=())
 
 
-def read(kind: type[Kind], body: bytes) -> Kind:
-    """Parse a JSON body as an answer of one kind.
+def read(kind: type[Kind], body: bytes | str) -> Kind:
+    """Parse a JSON body as an answer of one kind. Raises ``SpanseekError`` for one that Spanseek does not give.
 
     >>> read(dict[str, float], b'{"took_ms": 1.5}')
     {'took_ms': 1.5}
     """
-    value: Kind = _adapter(kind).validate_json(body)
+    try:
+        value: Kind = _adapter(kind).validate_json(body)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"])) or "the answer"
+        raise SpanseekError(
+            f"This is no answer of a Spanseek server of this version ({place}: {first['msg']}). Check the address."
+        ) from error
     return value
 
 

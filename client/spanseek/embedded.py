@@ -13,11 +13,13 @@ from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from spanseek.errors import SpanseekError
+from spanseek.errors import ConnectionFailed, SpanseekError
 
 # Of one user on one machine: a first search may compile kernels.
 _DEADLINES = {"SPANSEEK_DEADLINE_S": "60", "SPANSEEK_WRITE_DEADLINE_S": "300", "SPANSEEK_LOG_LEVEL": "warning"}
 _STOP_S = 15
+# Seconds between the loss of its connections and the end of a process.
+_END_S = 0.5
 
 
 class ProductMissing(SpanseekError):
@@ -32,6 +34,19 @@ class ServerNotStarted(SpanseekError):
         self.hint, self.code = hint, code
 
 
+class ProcessEnded(ConnectionFailed):
+    """The process of an opened folder ended before the program: it was killed, perhaps for lack of memory."""
+
+    def __init__(self, folder: Path, status: int) -> None:
+        super().__init__(str(folder), f"its process ended with status {status}; open the folder again", was_sent=True)
+        self.hint = "Open the folder again."
+
+    @property
+    def passes(self) -> bool:
+        """False: nothing starts the process again."""
+        return False
+
+
 class EmbeddedServer:
     """The processes of one folder: one on a socket, and one with the page, once that is asked for."""
 
@@ -40,7 +55,8 @@ class EmbeddedServer:
             version("spanseek")
         except PackageNotFoundError as error:
             raise ProductMissing("spanseek.open needs the product: pip install spanseek.") from error
-        self._environment = _environment(Path(folder), settings)
+        self._folder = Path(folder)
+        self._environment = _environment(self._folder, settings)
         # A short path: that of a socket has at most 107 bytes.
         self._home = tempfile.TemporaryDirectory(prefix="spanseek-")
         self._processes: list[subprocess.Popen[str]] = []
@@ -56,6 +72,13 @@ class EmbeddedServer:
         if self._page is None:
             self._page = self._start("--port", str(port))
         return self._page
+
+    def end(self) -> ProcessEnded | None:
+        """The error of a process that has ended by itself; None while it runs."""
+        for process in self._processes[:1]:
+            with suppress(subprocess.TimeoutExpired):
+                return ProcessEnded(self._folder, process.wait(_END_S))
+        return None
 
     def close(self) -> None:
         """Stop all processes, after the requests that run."""
@@ -90,10 +113,11 @@ class EmbeddedServer:
 
 
 def _environment(folder: Path, settings: dict[str, object]) -> dict[str, str]:
-    """The environment of a process: that of this program, without its module path."""
+    """The environment of a process: that of this program, without its module path. The process checks the names."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     named = {f"SPANSEEK_{name.upper()}": str(value) for name, value in settings.items()}
-    return _DEADLINES | own | named | {"SPANSEEK_DATA_DIR": str(folder.absolute())}
+    here = {"SPANSEEK_DATA_DIR": str(folder.absolute()), "SPANSEEK_OPENED_WITH": " ".join(settings)}
+    return _DEADLINES | own | named | here
 
 
 def _ask_to_stop(process: subprocess.Popen[str]) -> None:

@@ -5,6 +5,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from spanseek.models import Hit, SearchAnswer, SpansAnswer, TextHit
+from spanseek.values import json_of
 
 if TYPE_CHECKING:
     import pandas
@@ -52,7 +53,7 @@ class _HitList(Sequence[Kind], Generic[Kind, AnswerKind]):
         import pyarrow
 
         rows = list(self.rows())
-        return pyarrow.table({name: [row.get(name) for row in rows] for name in self._columns()})
+        return pyarrow.table({name: _array([row.get(name) for row in rows]) for name in self._columns()})
 
     def _columns(self) -> list[str]:
         return list(dict.fromkeys([*_COLUMNS, *(name for row in self.rows() for name in row)]))
@@ -65,6 +66,17 @@ class _HitList(Sequence[Kind], Generic[Kind, AnswerKind]):
         )
         head = "".join(f"<th>{name}</th>" for name in ("score", "document", "span", "text", "verdict"))
         return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _array(values: list[Any]) -> "pyarrow.Array[Any]":
+    """A column; of strings, if a key of metadata has values of several types."""
+    import pyarrow
+
+    try:
+        return pyarrow.array(values)
+    except (pyarrow.ArrowException, OverflowError):
+        written = [value if value is None or isinstance(value, str) else json_of(value).decode() for value in values]
+        return pyarrow.array(written)
 
 
 class Hits(_HitList[Hit, SearchAnswer]):

@@ -1,13 +1,14 @@
-"""Conversion of error answers to exceptions."""
+"""Conversion of error answers, and of the errors of httpx, to those of the client."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
 import httpx
 
-from spanseek.errors import ApiError, ConnectionFailed
+from spanseek.errors import ApiError, ConnectionFailed, SpanseekError
 from spanseek.errors_by_code import BY_CODE
 
 
@@ -18,16 +19,24 @@ def problem_of(response: httpx.Response) -> ApiError:
     except ValueError:
         body = {}
     body = body if isinstance(body, dict) else {}
-    kind = BY_CODE.get(body.get("code", ""), ApiError)
+    kind = BY_CODE.get(str(body.get("code")), ApiError)
+    errors = body.get("errors")
     return kind(
         body.get("detail") or f"The server answered {response.status_code} {response.reason_phrase}.",
         body.get("hint") or "",
         status=response.status_code,
-        fields=[(each["field"], each["message"]) for each in body.get("errors", ())],
+        fields=list(_fields(errors if isinstance(errors, list) else [])),
         retry_after_s=retry_after(response.headers),
         request_id=response.headers.get("X-Request-ID", ""),
         body=body,
     )
+
+
+def _fields(errors: list[Any]) -> Iterator[tuple[str, str]]:
+    """The fields at fault; what others than Spanseek call errors is left out."""
+    for each in errors:
+        if isinstance(each, dict) and {"field", "message"} <= each.keys():
+            yield each["field"], each["message"]
 
 
 def failed_query(error: Mapping[str, Any]) -> ApiError:
@@ -36,7 +45,25 @@ def failed_query(error: Mapping[str, Any]) -> ApiError:
     return BY_CODE.get(error["code"], ApiError)(error["detail"], error.get("hint") or "", fields=fields)
 
 
-def connection_failure(error: httpx.TransportError, url: str) -> ConnectionFailed:
+@contextmanager
+def valid_requests(url: str) -> Iterator[None]:
+    """Raises ``SpanseekError`` for an address or for parameters of which no request can be made."""
+    try:
+        yield
+    except (httpx.InvalidURL, UnicodeEncodeError) as error:
+        raise SpanseekError(f"No such request can be sent to {url!r}: {error}.") from error
+
+
+@contextmanager
+def answers_from(url: str, end: Callable[[], ConnectionFailed | None]) -> Iterator[None]:
+    """Raises ``ConnectionFailed`` where no answer comes, or the error that ``end`` has if the server ended for good."""
+    try:
+        yield
+    except (httpx.RequestError, httpx.StreamError) as error:
+        raise end() or connection_failure(error, url) from error
+
+
+def connection_failure(error: Exception, url: str) -> ConnectionFailed:
     """The error of a request without an answer."""
     was_sent = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
     return ConnectionFailed(url, str(error) or type(error).__name__, was_sent=was_sent)

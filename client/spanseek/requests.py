@@ -5,15 +5,26 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from pydantic_core import to_json
-
 from spanseek.errors import SpanseekError
 from spanseek.models import FittedCalibration, Share, TaskDescription, WrittenDocuments
 from spanseek.tables import rows_of
-from spanseek.values import filled
+from spanseek.values import filled, json_of
 
 # An expression such as ``duration >= 600``, or an object with ``document``, ``part`` and ``expression``.
 FilterLike: TypeAlias = str | Mapping[str, object]
+
+
+def authorization(key: str | None) -> dict[str, str]:
+    """The headers of an API key. Raises ``SpanseekError`` for what cannot be one.
+
+    >>> authorization("ssk_1")
+    {'Authorization': 'Bearer ssk_1'}
+    """
+    if not key:
+        return {}
+    if not (key.isascii() and key.isprintable()):
+        raise SpanseekError("An API key has printable signs of ASCII alone: check that it was copied as it is.")
+    return {"Authorization": f"Bearer {key}"}
 
 
 def filter_body(filter: FilterLike | None) -> Mapping[str, object] | None:
@@ -31,7 +42,7 @@ def filter_text(filter: FilterLike | None) -> str | None:
     >>> filter_text({"document": {"year": 2020}})
     '{"document":{"year":2020}}'
     """
-    return filter if filter is None or isinstance(filter, str) else to_json(filter).decode()
+    return filter if filter is None or isinstance(filter, str) else json_of(filter).decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +179,6 @@ def _refused(answer: WrittenDocuments) -> Iterator[Refused]:
             yield Refused(line, each.id, each.error.detail)
 
 
-def listed(texts: str | Iterable[Any]) -> list[Any]:
-    """Texts as a list; one text is a list of one."""
-    return [texts] if isinstance(texts, str) else list(texts)
+def listed(texts: str | Mapping[str, object] | Iterable[Any]) -> list[Any]:
+    """Texts or objects as a list; one alone is a list of one."""
+    return [texts] if isinstance(texts, str | Mapping) else list(texts)

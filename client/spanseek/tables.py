@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final
 
-from spanseek.errors import ColumnMissing
-from spanseek.values import filled
+from spanseek.errors import ColumnMissing, SpanseekError
+from spanseek.values import filled, is_missing
 
 _SLICE: Final = 4096
 _OWN: Final = frozenset({"id", "text", "parts", "metadata"})
@@ -49,8 +49,13 @@ def documents_of(data: Any, columns: Columns) -> Iterator[dict[str, object]]:  #
 
 
 def rows_of(data: Any, order: Sequence[str] = ()) -> Iterable[Mapping[str, object]]:  # noqa: ANN401
-    """The rows of a table, or of a list of texts; sorted by columns, if some are named."""
+    """The rows of a table, of a column or list of texts, or of one object; sorted by columns, if some are named.
+
+    Raises ``SpanseekError`` for what has none.
+    """
     library = type(data).__module__.partition(".")[0]
+    if hasattr(data, "to_frame"):  # a series of pandas or polars
+        data = data.to_frame("text")
     if library == "pandas":
         frame = data.sort_values(list(order), kind="stable") if order else data
         slices = (frame.iloc[start : start + _SLICE] for start in range(0, len(frame), _SLICE))
@@ -59,10 +64,28 @@ def rows_of(data: Any, order: Sequence[str] = ()) -> Iterable[Mapping[str, objec
         frame = data.collect() if hasattr(data, "collect") else data
         frame = frame.sort(order, maintain_order=True) if order else frame
         return frame.iter_rows(named=True, buffer_size=_SLICE)
+    if library == "pyarrow" and not hasattr(data, "schema"):  # an array
+        data = (each.as_py() for each in data)
     if hasattr(data, "__arrow_c_stream__"):
         return _arrow_rows(data, order)
-    rows = ({"text": each} if isinstance(each, str) else each for each in data)
-    return sorted(rows, key=lambda row: [str(row[order[0]]), row[order[1]]]) if order else rows
+    rows = map(_row, _listed(data))
+    return sorted(rows, key=lambda row: [str(_cell(row, order[0])), _cell(row, order[1])]) if order else rows
+
+
+def _listed(data: Any) -> Iterable[object]:  # noqa: ANN401
+    if isinstance(data, Mapping):
+        return [data]
+    if isinstance(data, str | bytes) or not isinstance(data, Iterable):
+        raise SpanseekError(f"{type(data).__name__} has no rows: give a file as a Path, and texts as a list.")
+    return data
+
+
+def _row(value: object) -> Mapping[str, object]:
+    if isinstance(value, str):
+        return {"text": value}
+    if isinstance(value, Mapping):
+        return value
+    raise SpanseekError(f"A row is a text or an object, such as a dict, and not {type(value).__name__}.")
 
 
 def _arrow_rows(data: Any, order: Sequence[str]) -> Iterator[dict[str, object]]:  # noqa: ANN401
@@ -80,7 +103,8 @@ def _arrow_rows(data: Any, order: Sequence[str]) -> Iterator[dict[str, object]]:
 
 def _document(row: Mapping[str, object], columns: Columns) -> dict[str, object]:
     if not columns.are_named and row.keys() <= _OWN and ("text" in row or "parts" in row):
-        return {"id": text_id(str(row)), **row}
+        rest = {name: value for name, value in row.items() if name != "id"}
+        return {"id": _id(row, columns, str(rest)), **rest}
     text = _text(row, columns)
     return {"id": _id(row, columns, text), "text": text, "metadata": _metadata(row, columns)}
 
@@ -93,7 +117,7 @@ def _grouped(data: Any, columns: Columns) -> Iterator[dict[str, object]]:  # noq
         raise ColumnMissing("Rows of parts are read twice: give a frame, a table or a list, not an iterator.")
     order = (columns.id, str(columns.part))
     of_parts = _different(rows_of(data, order), columns)
-    for id, rows in groupby(rows_of(data, order), key=lambda row: str(row[order[0]])):
+    for id, rows in groupby(rows_of(data, order), key=lambda row: _own_id(row, columns)):
         metadata: dict[str, object] = {}
         parts = []
         for row in rows:
@@ -109,19 +133,22 @@ def _different(rows: Iterable[Mapping[str, object]], columns: Columns) -> set[st
     seen: defaultdict[str, dict[str, object]] = defaultdict(dict)
     different: set[str] = set()
     for row in rows:
-        first = seen[str(row[str(columns.id)])]
+        first = seen[_own_id(row, columns)]
         values = _metadata(row, columns)
         different |= {name for name, value in values.items() if first.setdefault(name, value) != value}
     return different
 
 
 def _metadata(row: Mapping[str, object], columns: Columns) -> dict[str, object]:
-    taken = {columns.text, columns.id, columns.part}
-    if columns.metadata is None:
-        own = row.get("metadata")
-        rest = {name: value for name, value in row.items() if name not in taken}
-        return filled({**rest, **own} if isinstance(own, Mapping) else rest)
-    return filled({name: _cell(row, name) for name in columns.metadata})
+    if columns.metadata is not None:
+        return filled({name: _cell(row, name) for name in columns.metadata})
+    taken = {columns.text, columns.id or "id", columns.part}
+    rest = {name: value for name, value in row.items() if name not in taken}
+    own = rest.get("metadata")
+    if isinstance(own, Mapping):
+        del rest["metadata"]
+        rest |= own
+    return filled(rest)
 
 
 def _text(row: Mapping[str, object], columns: Columns) -> str:
@@ -130,9 +157,18 @@ def _text(row: Mapping[str, object], columns: Columns) -> str:
 
 
 def _id(row: Mapping[str, object], columns: Columns, text: str) -> str:
-    if columns.id is not None:
-        return str(_cell(row, columns.id))
-    return str(row["id"]) if "id" in row else text_id(text)
+    """The id of a row; without one that of its text. A whole number is one, too, where pandas has made it a float."""
+    value = row.get("id") if columns.id is None else _cell(row, columns.id)
+    if is_missing(value):
+        return text_id(text)
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)
+
+
+def _own_id(row: Mapping[str, object], columns: Columns) -> str:
+    """The id of a row that is a part. Raises ``SpanseekError`` if it has none."""
+    if columns.id is None or is_missing(_cell(row, columns.id)):
+        raise SpanseekError(f"A part has no {columns.id!r}: every part names the document that it belongs to.")
+    return _id(row, columns, "")
 
 
 def text_id(text: str) -> str:

@@ -4,10 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from pydantic_core import to_json
-
 from spanseek.errors import SpanseekError
-from spanseek.values import plain
+from spanseek.values import json_of
 
 # The size of a piece of an upload. What fits into one is sent as one request, without a task.
 PIECE: Final = 2**18
@@ -30,7 +28,7 @@ def lines_of(documents: Iterable[Mapping[str, object]]) -> Iterator[bytes]:
     lines: list[bytes] = []
     size = 0
     for document in documents:
-        lines.append(to_json(document, fallback=plain, inf_nan_mode="null") + b"\n")
+        lines.append(json_of(document, nan="null") + b"\n")
         size += len(lines[-1])
         if size >= PIECE:
             yield b"".join(lines)

@@ -1,7 +1,11 @@
 """Values of tables as JSON has them."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
+
+from pydantic_core import PydanticSerializationError, to_json
+
+from spanseek.errors import SpanseekError
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401  whatever a table holds
@@ -15,6 +19,18 @@ def plain(value: Any) -> Any:  # noqa: ANN401  whatever a table holds
         if hasattr(value, name):
             return getattr(value, name)()
     return str(value)
+
+
+def json_of(value: object, nan: Literal["null", "constants"] = "constants") -> bytes:
+    """A value as JSON. Raises ``SpanseekError`` for one that no JSON holds, such as half of a surrogate pair.
+
+    >>> json_of({"seconds": float("nan")}, nan="null")
+    b'{"seconds":null}'
+    """
+    try:
+        return to_json(value, fallback=plain, inf_nan_mode=nan)
+    except PydanticSerializationError as error:
+        raise SpanseekError(f"A value cannot be sent: {error}.") from error
 
 
 def is_missing(value: object) -> bool:

@@ -1,7 +1,9 @@
 """A server and a folder answer alike."""
 
 import asyncio
+import gzip
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -94,6 +96,31 @@ def test_large_uploads_are_streamed_and_followed(homes: Homes) -> None:
     added = homes.agree(lambda db: db.collection("many").add(iter(texts), progress=watch))
     assert (added.indexed, added.failed, states[-1]) == (400, 0, "done")
     assert homes.agree(lambda db: db.collection("many").describe().documents) == 400
+
+
+def test_columns_of_a_file_of_lines_are_named(homes: Homes, tmp_path: Path) -> None:
+    lines = tmp_path / "calls.ndjson"
+    lines.write_text('{"call": 7, "body": "my parcel", "queue": "parcels"}\n')
+    added = homes.agree(lambda db: db.collection("lines").add(lines, text="body", id="call"))
+    assert (added.indexed, added.failed) == (1, 0)
+    document = homes.agree(lambda db: db.collection("lines").read("7"))
+    assert (document.text, document.metadata) == ("my parcel", {"queue": "parcels"})
+    packed = tmp_path / "calls.jsonl.gz"
+    packed.write_bytes(gzip.compress(lines.read_bytes()))
+    again = homes.agree(lambda db: db.collection("lines").add(packed, text="body", id="call"))
+    assert (again.unchanged, again.failed) == (1, 0)
+
+
+def test_one_text_is_one_search_and_a_file_is_named_by_text(homes: Homes, tmp_path: Path) -> None:
+    calls = homes.connected.collection("calls")
+    assert [hits[0].document_id for hits in calls.search_each("my parcel", k=1)] == ["b"]
+    assert [row.hits for row in calls.mine("took my payment", threshold=1).counts] == [1]
+    (tmp_path / "note.txt").write_text("cancel my plan")
+    assert homes.connected.collection("notes").add_file(str(tmp_path / "note.txt")).indexed == 1
+    with pytest.raises(spanseek.SpanseekError, match="as a Path"):
+        homes.connected.collection("letters").add("calls.csv")
+    with pytest.raises(CollectionNotFound):
+        homes.connected.collection("letters").describe()
 
 
 def test_files_are_sent_as_they_are(homes: Homes, tmp_path: Path) -> None:
@@ -193,6 +220,8 @@ def test_a_page_without_a_free_port_leaves_the_folder_open(tmp_path: Path) -> No
         with pytest.raises(spanseek.ServerNotStarted) as caught:
             db.serve(port=taken.getsockname()[1])
         assert caught.value.code == "address_unavailable"
+        with pytest.raises(spanseek.ServerNotStarted, match="Cannot listen on 127.0.0.1, port 99999"):
+            db.serve(port=99999)
         assert db.collections() == []
 
 
@@ -229,8 +258,28 @@ def test_a_folder_opens_beside_packages_of_the_same_names_and_closes_with_the_pr
     assert (done.stdout, done.returncode) == ("words of its own\n", -9), done.stderr
 
 
-def test_a_folder_that_cannot_be_opened_says_why(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_opened_says_why(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(spanseek.ServerNotStarted) as caught:
         spanseek.open(tmp_path / "new", encoder="none")
     assert caught.value.code == "unknown_encoder"
+    with pytest.raises(spanseek.ServerNotStarted, match="file cannot be used: File exists"):
+        spanseek.open(tmp_path / "file", encoder="hashing")
+    assert capfd.readouterr().err == "", "nothing of the process itself"
+
+
+def test_a_setting_that_is_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(spanseek.ServerNotStarted, match=r"no setting 'encodre'. Did you mean encoder\?"):
+        spanseek.open(tmp_path / "new", encodre="hashing")
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.slow
+def test_a_folder_whose_process_was_killed_says_so(tmp_path: Path) -> None:
+    with spanseek.open(tmp_path / "data", encoder="hashing") as db:
+        assert db._server is not None
+        os.kill(db._server._processes[0].pid, signal.SIGKILL)
+        with pytest.raises(
+            spanseek.ProcessEnded, match="data: its process ended with status -9; open the folder again"
+        ):
+            db.collections()

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from spanseek.integrations import filters
-from spanseek.integrations.quotes import citation
+from spanseek.integrations.quotes import citation, quoted
+from spanseek.models import Hit
 from tests.client.homes import Homes
 
 LEASES = [
@@ -179,6 +180,18 @@ def test_filters_of_llama_index_mean_what_they_say(
     denied = stores.MetadataFilters(filters=[one], condition=stores.FilterCondition.NOT)
     others = collection.documents({"expression": filters.of_llama_index(denied)})
     assert {document.id for document in others} == {"lease", "talk", "note"} - ids
+
+
+def test_a_citation_has_the_time_of_recordings_alone() -> None:
+    hit = Hit(
+        document_id="talk",
+        **{"start": 0, "end": 4, "text": "rent", "score": 1, "raw": 1, "mode": "best_span", "rank": 1},
+        metadata={},
+        part_metadata={"start": "0:01", "end": True},
+    )
+    metadata = quoted(hit).metadata
+    assert "from_s" not in metadata
+    assert citation(metadata) == citation(metadata | {"from_s": "0:01"}) == '"rent" (talk[0:4])'
 
 
 def test_operators_without_a_counterpart_are_named() -> None:

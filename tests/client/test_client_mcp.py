@@ -11,10 +11,12 @@ import httpx
 import pytest
 
 import spanseek
+from spanseek.errors_by_code import Unauthenticated
 from tests.client.homes import Homes
 
 Client = pytest.importorskip("mcp.client").Client
 server = pytest.importorskip("spanseek.mcp.server")
+MCPError = pytest.importorskip("mcp").MCPError
 Stdio = pytest.importorskip("mcp.client.stdio").StdioServerParameters
 
 
@@ -98,16 +100,25 @@ def test_saved_phrases_and_their_matches_are_read_on(homes: Homes) -> None:
 
 def test_phrases_are_counted_in_a_whole_collection(homes: Homes) -> None:
     rows = told(homes, "mine", collection="calls", phrases=["took my payment"], threshold=1, count_by="queue")["result"]
-    assert [(row["key"], row["value"], row["hits"], row["documents"]) for row in rows] == [
-        (None, None, 1, 1),
-        ("queue", "billing", 1, 1),
+    assert [(row["key"], row["value"], row["hits"], row["documents"], row["complete"]) for row in rows] == [
+        (None, None, 1, 1, True),
+        ("queue", "billing", 1, 1, True),
     ]
 
 
 def test_an_error_says_what_to_do(homes: Homes) -> None:
     answer = asked(homes, lambda client: client.call_tool("search", {"collection": "none", "text": "x"}))
     assert answer.is_error
-    assert "collection_not_found: There is no collection 'none'" in answer.content[0].text
+    reason = "collection_not_found: There is no collection 'none'"
+    assert reason in answer.content[0].text
+    with pytest.raises(MCPError, match=reason):
+        asked(homes, lambda client: client.read_resource("spanseek://collections/none/matches"))
+
+
+def test_who_has_no_key_is_told_where_it_belongs() -> None:
+    refused = Unauthenticated("This server asks for an API key.", "Send the header.", status=401)
+    said = "unauthenticated: This server asks for an API key. Start this server with the key in SPANSEEK_KEY."
+    assert server._text(refused) == said
 
 
 async def names(target: Any) -> list[str]:

@@ -1,5 +1,6 @@
 """Documents of tables: whatever library holds them, they are the same."""
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -8,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanseek.errors import ColumnMissing
+from spanseek.errors import ColumnMissing, SpanseekError
 from spanseek.hits import Hits, marked
 from spanseek.models import SearchAnswer
-from spanseek.tables import Columns, documents_of
+from spanseek.requests import listed
+from spanseek.tables import Columns, documents_of, text_id
 from spanseek.uploads import PIECE, lines_of
 
 WORDS = st.sampled_from(["late", "again", "ünïcode", "twice"])
@@ -93,6 +95,46 @@ def test_texts_have_ids_that_follow_from_them() -> None:
     assert chosen[0]["metadata"] == {"day": 2}
 
 
+@pytest.mark.parametrize("make", frames())
+def test_rows_without_an_id_are_documents_of_their_own(make: Callable[[list[dict[str, Any]]], Any]) -> None:
+    rows = [{"call": id, "turn": 1, "text": text} for id, text in ((7, "late"), (8, "again"), (None, "twice"))]
+    ids = [document["id"] for document in documents_of(make(rows), Columns(id="call"))]
+    assert ids == ["7", "8", text_id("twice")]
+    with pytest.raises(SpanseekError, match="A part has no 'call'"):
+        list(documents_of(make(rows), Columns(id="call", part="turn")))
+
+
+def test_an_empty_id_of_a_document_of_the_api_follows_from_its_text() -> None:
+    empty, absent, number = documents_of([{"id": None, "text": "a"}, {"text": "a"}, {"id": 7, "text": "b"}], Columns())
+    assert (empty, number["id"]) == (absent, "7")
+
+
+def test_a_column_of_texts_is_a_list_of_them() -> None:
+    made = [pyarrow.array(["late"]), pyarrow.chunked_array([["late"]])]
+    made += [pytest.importorskip(name).Series(["late"]) for name in ("pandas", "polars")]
+    expected = list(documents_of(["late"], Columns()))
+    assert [list(documents_of(each, Columns())) for each in made] == [expected] * 4
+
+
+def test_one_object_is_one_document_and_one_text_one_phrase() -> None:
+    own = {"id": "a", "text": "late"}
+    assert list(documents_of(own, Columns())) == [own]
+    assert (listed("late"), listed(own)) == (["late"], [own])
+
+
+@pytest.mark.parametrize("data", ["calls.csv", b"late", None, 7, [("a", "late")], [None], [7]])
+def test_what_has_no_rows_says_so(data: object) -> None:
+    with pytest.raises(SpanseekError, match=r"give a file as a Path|A row is a text or an object"):
+        list(documents_of(data, Columns()))
+
+
+def test_the_id_and_an_object_of_metadata_are_no_metadata() -> None:
+    row = {"id": "a", "text": "late", "metadata": {"week": 1}, "day": 2}
+    assert list(documents_of([row], Columns())) == [{"id": "a", "text": "late", "metadata": {"day": 2, "week": 1}}]
+    named = next(iter(documents_of([row | {"call": "b"}], Columns(id="call"))))
+    assert (named["id"], named["metadata"]) == ("b", {"id": "a", "day": 2, "week": 1})
+
+
 def test_documents_of_the_api_are_taken_as_they_are() -> None:
     own = {"id": "a", "parts": [{"text": "x", "metadata": {}}], "metadata": {"k": [1]}}
     assert list(documents_of(iter([own]), Columns())) == [own]
@@ -123,12 +165,18 @@ def test_uploads_are_made_as_they_are_sent() -> None:
     assert first.count(b"\n") + sum(piece.count(b"\n") for piece in pieces) == 5000
 
 
-def hits() -> Hits:
+def test_what_json_cannot_hold_says_so() -> None:
+    with pytest.raises(SpanseekError, match="A value cannot be sent"):
+        list(lines_of([{"id": "a", "text": "\ud800"}]))
+
+
+def hits(*values: object) -> Hits:
     hit = {"start": 2, "end": 8, "text": "<late>", "score": 0.9, "raw": 0.95, "mode": "best_span", "metadata": {"k": 1}}
     context = {"text": "a <late> parcel", "start": 2, "end": 8}
     listed = [
         {**hit, "document_id": "a&b", "rank": 1, "context": context, "part_metadata": {"turn": 3}},
         {**hit, "document_id": "b", "rank": 2, "verdict": "match", "metadata": {}},
+        *({**hit, "document_id": "c", "rank": 3, "metadata": {"k": value}} for value in values),
     ]
     threshold = {"value": None, "on": "score", "source": "none"}
     answer = SearchAnswer.model_validate({"hits": listed, "generation": 1, "threshold": threshold, "took_ms": 1})
@@ -153,3 +201,9 @@ def test_hits_become_tables() -> None:
     frame = pytest.importorskip("pandas")
     assert list(hits().to_pandas()["document_id"]) == ["a&b", "b"]
     assert frame.isna(hits().to_pandas()["metadata.k"][1])
+
+
+@pytest.mark.parametrize("value", ["one", [1], True, 2**70])
+def test_values_of_several_types_are_strings_in_arrow(value: object) -> None:
+    table = hits(value).to_arrow()
+    assert table.column("metadata.k").to_pylist() == ["1", None, value if value == "one" else json.dumps(value)]

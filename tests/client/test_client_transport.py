@@ -1,12 +1,15 @@
 """Requests are sent again where that is safe, and nowhere else."""
 
+import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import closing
 
 import httpx
 import pytest
 
-from spanseek import ApiError, ConnectionFailed, Retries, SpanseekError
+from spanseek import ApiError, ConnectionFailed, Retries, SpanseekError, connect
+from spanseek.asynchronous.transport import AsyncTransport
 from spanseek.errors_by_code import BY_CODE, CollectionBusy, InternalError, RateLimited
 from spanseek.synchronous.api import Api
 from spanseek.synchronous.transport import Transport
@@ -107,6 +110,64 @@ def test_events_are_read_as_they_are_sent() -> None:
     with httpx.Client(base_url="http://server", transport=answer) as http:
         events = list(Transport(http, Retries()).events("GET", "/events", repeatable=True))
     assert events == [{"id": "7", "event": "matched", "data": '{"a":\n1}'}, {"data": "last"}]
+
+
+def broken(request: httpx.Request) -> httpx.Response:
+    def pieces() -> Iterator[bytes]:
+        yield b'{"a":1}\n'
+        raise httpx.RemoteProtocolError("peer closed connection")
+
+    return httpx.Response(200, content=pieces())
+
+
+@pytest.mark.parametrize("kind", ["lines", "events", "pieces"])
+def test_an_answer_that_breaks_off_is_a_failed_connection(kind: str) -> None:
+    transport = Transport(httpx.Client(base_url="http://server", transport=httpx.MockTransport(broken)), Retries())
+    with closing(transport), pytest.raises(ConnectionFailed, match="http://server: peer closed"):
+        list(getattr(transport, kind)("GET", "/x"))
+
+
+def test_an_asynchronous_answer_breaks_off_alike() -> None:
+    async def broken(request: httpx.Request) -> httpx.Response:
+        async def pieces() -> AsyncIterator[bytes]:
+            yield b'{"a":1}\n'
+            raise httpx.ReadError("reset")
+
+        return httpx.Response(200, content=pieces())
+
+    async def read() -> None:
+        async with httpx.AsyncClient(base_url="http://server", transport=httpx.MockTransport(broken)) as http:
+            async for _ in AsyncTransport(http, Retries()).lines("GET", "/x"):
+                pass
+
+    with pytest.raises(ConnectionFailed, match="http://server: reset"):
+        asyncio.run(read())
+
+
+def test_what_is_no_spanseek_server_says_so() -> None:
+    page = httpx.Response(200, text="<html>")
+    with pytest.raises(SpanseekError, match="no answer of a Spanseek server"):
+        search(api(page))
+    with pytest.raises(SpanseekError, match="no answer of a Spanseek server"):
+        list(api(page).export_hits(collection="c", text="x"))
+    foreign = httpx.Response(422, json={"code": [], "errors": [{"title": "No."}]})
+    with pytest.raises(ApiError, match="422"):
+        search(api(foreign))
+
+
+def test_a_closed_client_says_so() -> None:
+    db = connect("http://server")
+    db.close()
+    with pytest.raises(SpanseekError, match="client is closed"):
+        db.collections()
+
+
+@pytest.mark.parametrize(
+    ("url", "key"), [("http://[::1", None), ("http://server", "ssk_é"), ("http://server", "ssk_1\n")]
+)
+def test_what_cannot_be_an_address_or_a_key_says_so(url: str, key: str | None) -> None:
+    with pytest.raises(SpanseekError, match=r"http://\[::1|An API key"):
+        connect(url, key)
 
 
 def test_the_error_of_a_proxy_has_no_code(waits: list[float]) -> None:

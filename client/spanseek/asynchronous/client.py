@@ -13,7 +13,8 @@ from spanseek.asynchronous.transport import AsyncTransport
 from spanseek.embedded import EmbeddedServer
 from spanseek.hits import TextHits
 from spanseek.models import CollectionDescription
-from spanseek.requests import Threshold, listed, threshold_fields
+from spanseek.problems import valid_requests
+from spanseek.requests import Threshold, authorization, listed, threshold_fields
 from spanseek.retries import Retries
 
 # Beyond the server's own deadlines, which answer with what to do.
@@ -29,11 +30,13 @@ def connect_async(
 ) -> "AsyncClient":
     """A client of a server. ``key`` is an API key, which a server needs that has any.
 
+    Raises ``SpanseekError`` for an address or a key that cannot be one.
+
     >>> connect_async("http://search.internal:8000").url
     'http://search.internal:8000'
     """
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
-    http = httpx.AsyncClient(base_url=url, headers=headers, timeout=timeout)
+    with valid_requests(url):
+        http = httpx.AsyncClient(base_url=url, headers=authorization(key), timeout=timeout)
     return AsyncClient(AsyncTransport(http, retries), url)
 
 
@@ -47,7 +50,7 @@ def open_async(folder: str | os.PathLike[str], *, retries: Retries = Retries(), 
     server = EmbeddedServer(folder, settings)
     over = httpx.AsyncHTTPTransport(uds=server.socket)
     http = httpx.AsyncClient(base_url="http://localhost", transport=over, timeout=_TIMEOUT)
-    return AsyncClient(AsyncTransport(http, retries), str(folder), server)
+    return AsyncClient(AsyncTransport(http, retries, server.end), str(folder), server)
 
 
 class AsyncClient:

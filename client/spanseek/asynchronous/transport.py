@@ -1,28 +1,32 @@
 """Requests and their answers: errors as exceptions, and retries where they are safe."""
 
-import json as json_format
 from asyncio import sleep
-from collections.abc import AsyncIterable, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
+from functools import partial
 from itertools import count
 from typing import Any, TypeAlias
 
 import httpx
-from pydantic_core import to_json
 
-from spanseek.problems import connection_failure, problem_of
+from spanseek.answers import read
+from spanseek.errors import ConnectionFailed, SpanseekError
+from spanseek.problems import answers_from, problem_of, valid_requests
 from spanseek.retries import Retries
-from spanseek.values import plain
+from spanseek.values import json_of
 
 # The body of an upload. What is read piece by piece is sent once: it cannot be repeated.
 Content: TypeAlias = bytes | AsyncIterable[bytes]
 
 
 class AsyncTransport:
-    """Sends requests to one server."""
+    """Sends requests to one server; ``end`` says whether that has ended for good."""
 
-    def __init__(self, http: httpx.AsyncClient, retries: Retries) -> None:
-        self._http, self._retries = http, retries
+    def __init__(
+        self, http: httpx.AsyncClient, retries: Retries, end: Callable[[], ConnectionFailed | None] = lambda: None
+    ) -> None:
+        self._http, self._retries, self._url = http, retries, str(http.base_url)
+        self._answers = partial(answers_from, self._url, end)
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -39,32 +43,35 @@ class AsyncTransport:
     async def lines(self, method: str, path: str, **fields: Any) -> AsyncIterator[dict[str, Any]]:  # noqa: ANN401
         """The objects of an answer of NDJSON, as they arrive."""
         response = await self._send(method, path, stream=True, **fields)
-        async with aclosing(response):
-            async for line in response.aiter_lines():
-                if line.strip():
-                    yield json_format.loads(line)
+        with self._answers():
+            async with aclosing(response):
+                async for line in response.aiter_lines():
+                    if line.strip():
+                        yield read(dict[str, Any], line)
 
     async def events(self, method: str, path: str, **fields: Any) -> AsyncIterator[dict[str, str]]:  # noqa: ANN401
         """Server-sent events as they arrive, with ``event``, ``id`` and ``data`` where they are there."""
         event: dict[str, str] = {}
         response = await self._send(method, path, stream=True, **fields)
-        async with aclosing(response):
-            async for line in response.aiter_lines():
-                name, _, value = line.partition(":")
-                if not line and "data" in event:
-                    yield event
-                if not line:
-                    event = {}
-                elif name:  # else it is a comment, which keeps the connection open
-                    before = f"{event['data']}\n" if name == "data" and "data" in event else ""
-                    event[name] = before + value.removeprefix(" ")
+        with self._answers():
+            async with aclosing(response):
+                async for line in response.aiter_lines():
+                    name, _, value = line.partition(":")
+                    if not line and "data" in event:
+                        yield event
+                    if not line:
+                        event = {}
+                    elif name:  # else it is a comment, which keeps the connection open
+                        before = f"{event['data']}\n" if name == "data" and "data" in event else ""
+                        event[name] = before + value.removeprefix(" ")
 
     async def pieces(self, method: str, path: str, **fields: Any) -> AsyncIterator[bytes]:  # noqa: ANN401
         """The bytes of an answer, as they arrive."""
         response = await self._send(method, path, stream=True, **fields)
-        async with aclosing(response):
-            async for piece in response.aiter_bytes():
-                yield piece
+        with self._answers():
+            async with aclosing(response):
+                async for piece in response.aiter_bytes():
+                    yield piece
 
     async def _send(
         self,
@@ -80,20 +87,26 @@ class AsyncTransport:
         content_encoding: str | None = None,
         repeatable: bool = False,
     ) -> httpx.Response:
+        if self._http.is_closed:
+            raise SpanseekError("The client is closed: make a new one.")
         headers = {"Content-Type": content_type} if content is not None or json is not None else {}
         if content_encoding is not None:
             headers["Content-Encoding"] = content_encoding
-        body = content if json is None else to_json(_given(json, nulls), fallback=plain)
+        body = content if json is None else json_of(_given(json, nulls))
         is_whole = body is None or isinstance(body, bytes)
         for attempt in count(1):
-            request = self._http.build_request(method, path, params=_given(params or {}), content=body, headers=headers)
+            with valid_requests(self._url):
+                request = self._http.build_request(
+                    method, path, params=_given(params or {}), content=body, headers=headers
+                )
             try:
-                response = await self._http.send(request, stream=stream)
-                if response.is_success:
-                    return response
-                await response.aread()
-            except httpx.TransportError as error:
-                failure: Any = connection_failure(error, str(self._http.base_url))
+                with self._answers():
+                    response = await self._http.send(request, stream=stream)
+                    if response.is_success:
+                        return response
+                    await response.aread()
+            except ConnectionFailed as error:
+                failure: SpanseekError = error
             else:
                 await response.aclose()
                 failure = problem_of(response)

@@ -34,8 +34,8 @@ def quoted(hit: Hit) -> Quoted:
         "verdict": hit.verdict,
         "probability": hit.probability,
         "page": part.get("page"),
-        "from_s": part.get("start"),
-        "to_s": part.get("end"),
+        "from_s": _seconds(part.get("start")),
+        "to_s": _seconds(part.get("end")),
         "part": part or None,
     }
     metadata = hit.metadata | {name: value for name, value in own.items() if value is not None}
@@ -51,5 +51,11 @@ def citation(metadata: dict[str, Any]) -> str:
     """
     place = f"{metadata['document_id']}[{metadata['start']}:{metadata['end']}]"
     page = f", page {metadata['page']}" if "page" in metadata else ""
-    time = f", {metadata['from_s']:.1f} s" if "from_s" in metadata else ""
+    seconds = _seconds(metadata.get("from_s"))
+    time = f", {seconds:.1f} s" if seconds is not None else ""
     return f'"{metadata["quote"]}" ({place}{page}{time})'
+
+
+def _seconds(value: object) -> float | None:
+    """A moment of a recording, unless metadata mean something else by its name."""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None

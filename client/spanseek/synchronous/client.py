@@ -10,7 +10,8 @@ import httpx
 from spanseek.embedded import EmbeddedServer
 from spanseek.hits import TextHits
 from spanseek.models import CollectionDescription
-from spanseek.requests import Threshold, listed, threshold_fields
+from spanseek.problems import valid_requests
+from spanseek.requests import Threshold, authorization, listed, threshold_fields
 from spanseek.retries import Retries
 from spanseek.synchronous.api import Api
 from spanseek.synchronous.collection import Collection
@@ -29,11 +30,13 @@ def connect(
 ) -> "Client":
     """A client of a server. ``key`` is an API key, which a server needs that has any.
 
+    Raises ``SpanseekError`` for an address or a key that cannot be one.
+
     >>> connect("http://search.internal:8000").url
     'http://search.internal:8000'
     """
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
-    http = httpx.Client(base_url=url, headers=headers, timeout=timeout)
+    with valid_requests(url):
+        http = httpx.Client(base_url=url, headers=authorization(key), timeout=timeout)
     return Client(Transport(http, retries), url)
 
 
@@ -47,7 +50,7 @@ def open(folder: str | os.PathLike[str], *, retries: Retries = Retries(), **sett
     server = EmbeddedServer(folder, settings)
     over = httpx.HTTPTransport(uds=server.socket)
     http = httpx.Client(base_url="http://localhost", transport=over, timeout=_TIMEOUT)
-    return Client(Transport(http, retries), str(folder), server)
+    return Client(Transport(http, retries, server.end), str(folder), server)
 
 
 class Client:

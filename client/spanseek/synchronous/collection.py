@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from os import PathLike
 from pathlib import Path
 from time import sleep
 from typing import Any, TypeVar
@@ -78,16 +79,18 @@ class Collection:
     ) -> Added:
         """Index documents, replacing those with the same ids; unchanged ones are skipped.
 
-        ``data`` is a frame of pandas or polars, an Arrow table or stream, a list of texts or of objects, or the
-        ``Path`` of a file of CSV or NDJSON. It is sent as it is read, in bounded memory. ``text``, ``id`` and ``part``
-        name columns; rows with one id are the parts of one document if ``part`` orders them. ``metadata`` names the
-        columns of metadata: all others without it. Makes the collection if it is not there. ``progress`` draws a bar.
+        ``data`` is a frame or a series of pandas or polars, an Arrow table, stream or array, a list of texts or of
+        objects, one object, or the ``Path`` of a file of CSV or NDJSON; ``SpanseekError`` is raised for anything else.
+        It is sent as it is read, in bounded memory. ``text``, ``id`` and ``part`` name columns; rows with one id are
+        the parts of one document if ``part`` orders them. ``metadata`` names the columns of metadata: all others
+        without it. Makes the collection if it is not there. ``progress`` draws a bar.
         """
-        stores_text = (self._described_or_made()).store_text
         watch = watcher(progress)
         if isinstance(data, Path):
-            return self._add_file(data, text, id, part, metadata, watch)
+            columns = {"text_column": text, "id_column": id, "part_column": part, "metadata_columns": metadata}
+            return self._add_table(data, columns, watch)
         pieces = lines_of(documents_of(data, Columns(text or "text", id, part, metadata)))
+        stores_text = (self._described_or_made()).store_text
         first = next(pieces, b"")
         if not first:
             return Added()
@@ -106,7 +109,7 @@ class Collection:
 
     def add_file(
         self,
-        path: Path,
+        path: str | PathLike[str],
         *,
         name: str | None = None,
         progress: bool | Watch | None = None,
@@ -118,28 +121,23 @@ class Collection:
         are those of ``POST /collections/{collection}/files``. ``lost`` and ``notice`` of the answer say what of its
         text is not in the index, and what is doubtful. Makes the collection if it is not there.
         """
+        file = Path(path)
         self._described_or_made()
-        sent = _sent(pieces_of(path))
-        task = self._api.add_file(self.name, sent, name=name or path.name, **options)
+        task = self._api.add_file(self.name, _sent(pieces_of(file)), name=name or file.name, **options)
         return self._followed(task, watcher(progress))
 
-    def _add_file(
-        self,
-        path: Path,
-        text: str | None,
-        id: str | None,
-        part: str | None,
-        metadata: Sequence[str] | None,
-        watch: Watch,
-    ) -> Added:
+    def _add_table(self, path: Path, columns: Mapping[str, Any], watch: Watch) -> Added:
         kind = file_type(path)
-        columns = {"text_column": text, "id_column": id, "part_column": part, "metadata_columns": metadata}
+        is_csv = kind.content_type == "text/csv"
+        if not is_csv and any(each is not None for each in columns.values()):
+            return self.add_file(path, progress=watch, **columns)
+        self._described_or_made()
         task = self._api.import_documents(
             self.name,
             _sent(pieces_of(path)),
             content_type=kind.content_type,
             content_encoding=kind.content_encoding,
-            **columns if kind.content_type == "text/csv" else {},  # type: ignore[arg-type]
+            **columns if is_csv else {},
         )
         return self._followed(task, watch)
 
@@ -181,7 +179,7 @@ class Collection:
 
     def search_each(
         self,
-        texts: Iterable[str],
+        texts: str | Iterable[str],
         *,
         k: int = 10,
         filter: FilterLike | None = None,
@@ -192,7 +190,7 @@ class Collection:
         """The hits of several texts, in one request. Raises the error of the first text that has one."""
         fields = self._query(None, filter, threshold, context, options)
         given = {name: value for name, value in fields.items() if value is not None}
-        queries = [given | {"text": text, "top_k": k} for text in texts]
+        queries = [given | {"text": text, "top_k": k} for text in listed(texts)]
         results = (self._api.search_batch(queries=queries)).results
         return [_hits(result or {}) for result in results]
 
@@ -213,7 +211,7 @@ class Collection:
 
     def mine(
         self,
-        phrases: Iterable[str | Mapping[str, object]],
+        phrases: str | Mapping[str, object] | Iterable[str | Mapping[str, object]],
         *,
         filter: FilterLike | None = None,
         threshold: float | FoundThreshold | None = None,
@@ -227,7 +225,7 @@ class Collection:
         ``part.speaker``, by whose values hits are counted, too. ``options`` are those of ``POST /mine``. The hits
         themselves are the lines of ``db.api.get_mined(mined.id, "hits")``.
         """
-        asked = [{"text": each} if isinstance(each, str) else each for each in phrases]
+        asked = [{"text": each} if isinstance(each, str) else each for each in listed(phrases)]
         fields = {"filter": filter_body(filter), "count_by": count_by, **threshold_fields(threshold), **options}
         task = self._api.mine(collection=self.name, phrases=asked, **fields)
         done = self._ended(task, watcher(progress))
