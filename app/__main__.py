@@ -16,13 +16,15 @@ def run() -> NoReturn:
     Commands close what they open, so nothing is left to do but to flush the standard streams.
     """
     gc.set_threshold(_GC_THRESHOLD)
-    from app.cli import main
-
     code: object = 0
     try:
+        from app.cli import main
+
         main()
     except SystemExit as end:
         code = end.code
+    except KeyboardInterrupt:  # while modules are imported: commands handle their own
+        code = 130
     with suppress(BrokenPipeError):  # the reader has gone, as `head` does
         sys.stdout.flush()
     sys.stderr.flush()

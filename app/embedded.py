@@ -15,6 +15,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from contextlib import closing
+from difflib import get_close_matches
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -24,7 +25,8 @@ from app.http.auth import AnonymousAccess
 from app.main import listen, prepare, require_keys, run
 from app.settings import Settings
 from indexer.catalog import schema
-from models.errors import SpanseekError
+from indexer.disk import full_disk_named, path_refused
+from models.errors import InvalidInput, SpanseekError
 
 
 class OwnerAccess(AnonymousAccess):
@@ -48,14 +50,27 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     threading.Thread(target=_stop_with_parent, daemon=True).start()
     try:
-        _serve(Settings(), options.socket, options.port)
+        with full_disk_named():
+            _refuse_unknown(os.environ.pop("SPANSEEK_OPENED_WITH", "").split())
+            _serve(Settings(), options.socket, options.port)
     except SpanseekError as error:
-        _say(code=error.code, detail=str(error), hint=error.hint)
-        return 1
+        return _fail(error)
     except ValidationError as error:
-        _say(code="invalid_input", detail=str(error), hint="Correct the option of spanseek.open, or the environment.")
-        return 1
+        return _fail(InvalidInput(str(error), hint="Correct the option of spanseek.open, or the environment."))
+    except OSError as error:
+        if error.filename is None:
+            raise
+        return _fail(path_refused(error))
     return 0
+
+
+def _refuse_unknown(names: Sequence[str]) -> None:
+    """Raise ``InvalidInput`` for a name among the options of ``spanseek.open`` that is no setting."""
+    known = Settings.model_fields
+    for name in names:
+        if name.lower() not in known:
+            near = "".join(f"Did you mean {each}? " for each in get_close_matches(name.lower(), known, 1))
+            raise InvalidInput(f"There is no setting {name!r}.", hint=f"{near}docs/settings.md lists them.")
 
 
 def _serve(settings: Settings, path: Path | None, port: int | None) -> None:
@@ -85,8 +100,16 @@ def _private_socket(path: Path) -> socket.socket:
 
 
 def _stop_with_parent() -> None:
-    sys.stdin.buffer.read()
+    # Past the buffer of standard input, whose lock a thread that waits for more would hold when the process ends.
+    while os.read(sys.stdin.fileno(), 4096):
+        pass
     os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _fail(error: SpanseekError) -> int:
+    """Say why there is no server; the exit status."""
+    _say(code=error.code, detail=str(error), hint=error.hint)
+    return 1
 
 
 def _say(**fields: str) -> None:

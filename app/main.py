@@ -120,10 +120,10 @@ def listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listening = socket.create_server((host, port), family=family)
-    except OSError as error:
+    except (OSError, OverflowError) as error:  # the latter for what is no port
         raise AddressUnavailable(
-            f"Cannot listen on {host}, port {port}: {error.strerror or error}",
-            hint="Choose another with --host and --port, or stop the server that has it.",
+            f"Cannot listen on {host}, port {port}: {getattr(error, 'strerror', None) or error}",
+            hint="Choose another port or host, or stop the server that has it.",
         ) from error
     # Connections inherit it. Without, an answer's body waits for the client to acknowledge its head: 40 ms on Linux.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

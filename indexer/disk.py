@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from indexer.errors import CatalogReadOnly, ResourcesExhausted, StorageFailed, StorageFull
-from models.errors import SpanseekError
+from models.errors import InvalidInput, SpanseekError
 
 # A quota and a limit on file sizes are shortages of room, too.
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -68,6 +68,19 @@ def _failure(error: OSError) -> StorageFailed | None:
         f"The disk failed at {error.filename or 'a file'}: {error.strerror}",
         hint="Look at the machine's log, and mend or replace the disk; then do the same again. What was published is "
         "kept, and `spanseek verify` says whether it is whole.",
+    )
+
+
+def path_refused(error: OSError) -> InvalidInput:
+    """The error for a path of the caller's that the operating system refuses.
+
+    >>> str(path_refused(FileExistsError(errno.EEXIST, "File exists", "calls.csv")))
+    'calls.csv cannot be used: File exists.'
+    """
+    return InvalidInput(
+        f"{error.filename} cannot be used: {error.strerror}.",
+        hint="Name another path, or look at what is there and who may read and write it.",
+        field="path",
     )
 
 

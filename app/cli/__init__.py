@@ -37,7 +37,7 @@ from app.cli.spans import spans
 from app.cli.tasks import tasks_cli
 from app.cli.thresholds import thresholds_cli
 from app.cli.webhooks import webhooks_cli
-from indexer.disk import full_disk_named
+from indexer.disk import full_disk_named, path_refused
 from models.errors import InvalidInput, SpanseekError
 
 cli = typer.Typer(
@@ -124,6 +124,10 @@ def main() -> None:
         _fail(error)
     except ValidationError as error:
         _fail(_bad_setting(error))
+    except OSError as error:
+        if error.filename is None:
+            raise
+        _fail(path_refused(error))
 
 
 def _bad_setting(error: ValidationError) -> InvalidInput:

@@ -12,7 +12,7 @@ from app.search.answers import ExportEnd
 from app.search.export_formats import FORMATS
 from app.search.types import Hit
 from app.tabular import Format
-from models.atomic import replacing
+from models.atomic import make_folder, replacing
 
 # The endings of files, and their formats.
 FILES: Final[dict[str, Format]] = {".ndjson": "ndjson", ".csv": "csv", ".xlsx": "xlsx", ".parquet": "parquet"}
@@ -30,9 +30,8 @@ def write_hits(path: Path, items: Iterable[Hit | ExportEnd]) -> ExportEnd:
     """Write hits to a file of the format that its ending names, and return what the export says at its end."""
     ends: list[ExportEnd] = []
     format = FORMATS[FILES[path.suffix]]
-    with replacing(path) as partial, partial.open("wb") as file:
-        for piece in format.pieces(_noting(items, ends)):
-            file.write(piece)
+    with new_file(path) as file:
+        file.writelines(format.pieces(_noting(items, ends)))
     (end,) = ends
     return end
 
@@ -48,7 +47,8 @@ def _noting(items: Iterable[Hit | ExportEnd], ends: list[ExportEnd]) -> Iterator
 
 @contextmanager
 def new_file(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
-    """A new file, gzipped if its name ends in ``.gz``; an error removes it."""
+    """A new file, gzipped if its name ends in ``.gz``, in a folder that is made; an error removes the file."""
+    make_folder(path.parent)
     with replacing(path) as partial, partial.open("wb") as file:
         if path.suffix == ".gz":
             with gzip.open(file, "wb") as packed:

@@ -30,9 +30,22 @@ def mcp(
     if find_spec("mcp") is None:
         raise McpMissing("The command spanseek mcp needs the package mcp.", hint="pip install 'spanseek-client[mcp]'")
     from app.composition import require_data_folder
+    from spanseek.embedded import ServerNotStarted
     from spanseek.mcp.__main__ import run
 
     settings = settings_with()
     if url is None:
         require_data_folder(settings)
-    asyncio.run(run(url, None if url else settings.data_dir, port))
+    if port is not None:
+        _check_free(port)
+    try:
+        asyncio.run(run(url, None if url else settings.data_dir, port))
+    except ServerNotStarted as error:
+        raise InvalidInput(str(error)) from error
+
+
+def _check_free(port: int) -> None:
+    """Raise ``AddressUnavailable`` for a port that is taken, before a folder is opened."""
+    from app.main import listen
+
+    listen("127.0.0.1", port).close()

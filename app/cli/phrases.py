@@ -151,7 +151,8 @@ def list_phrases(
             threshold += ", likely ones"
         cells = (phrase.name, phrase.text, threshold, _filter(phrase), ", ".join(phrase.tags), phrase.note)
         table.add_row(*(Text(one_line(cell)) for cell in cells))
-    out.print(table if phrases else f"{collection} has no saved phrases.")
+    tags = f" with tag {one_line(' or '.join(tag))}" if tag else ""
+    out.print(table if phrases else Text(f"{collection} has no saved phrases{tags}."))
 
 
 @phrases_cli.command("remove")
@@ -243,8 +244,8 @@ def _show_backfill(rematched: "Rematched | None", task: str | None) -> None:
 def _show_imported(results: Sequence["ImportedPhrase"]) -> None:
     for result in results:
         if result.error is not None:
-            name = one_line(result.name or "a line")
-            err.print(f"{name}: {one_line(result.error.detail)}", markup=False, soft_wrap=True)
+            name = f"{result.name}: " if result.name else ""
+            err.print(one_line(f"{name}{result.error.detail}"), markup=False, soft_wrap=True)
     states = [result.status for result in results]
     failed = states.count("failed")
     counts = ", ".join(f"{states.count(state):,} {state}" for state in ("created", "changed", "unchanged"))

@@ -91,7 +91,7 @@ class ReadingOptions:
             part_column=self.part_column,
             metadata_columns=None if columns is None else tuple(filter(None, map(str.strip, columns.split(",")))),
             row_ids=self.row_ids,
-            delimiter=None if self.delimiter is None else self.delimiter.replace("\\t", "\t"),
+            delimiter=None if self.delimiter is None else _delimiter(self.delimiter),
             quote=self.quote,
             records=self.records,
             encoding=self.encoding,
@@ -99,6 +99,14 @@ class ReadingOptions:
             metadata=self.metadata,
             comments=self.comments,
         )
+
+
+def _delimiter(given: str) -> str:
+    """The sign that an option names, of which ``\\t`` is a tab."""
+    sign = given.replace("\\t", "\t")
+    if len(sign) != 1:
+        raise typer.BadParameter(f"{given!r} is not one sign.", param_hint="--delimiter")
+    return sign
 
 
 class Skipped:

@@ -36,10 +36,10 @@ def phrases_from_lines(data: bytes) -> Iterator[Line]:
     'cancel my plan'
     """
     for number, value in read_ndjson(data.split(b"\n")):
-        if isinstance(value, InvalidLine):
-            yield RefusedLine(None, InvalidInput(f"Line {number}: {value.reason}.", field="line"))
-        else:
-            yield line_from_json(value)
+        line = line_from_json(value)
+        if isinstance(line, RefusedLine):
+            line.error.args = (f"Line {number}: {line.error}",)
+        yield line
 
 
 def lines_from_json(values: Iterable[object]) -> Iterator[Line]:
@@ -61,6 +61,8 @@ def phrase_from_json(value: object) -> PhraseDraft:
 
     The name defaults to the text. Raises ``InvalidInput``.
     """
+    if isinstance(value, InvalidLine):
+        raise InvalidInput(f"{value.reason}.", field="line")
     if not isinstance(value, dict):
         raise InvalidInput("A phrase must be a JSON object.", field="phrase")
     try:

@@ -220,7 +220,7 @@ def test_a_page_without_a_free_port_leaves_the_folder_open(tmp_path: Path) -> No
         with pytest.raises(spanseek.ServerNotStarted) as caught:
             db.serve(port=taken.getsockname()[1])
         assert caught.value.code == "address_unavailable"
-        with pytest.raises(spanseek.ServerNotStarted, match="Cannot listen on 127.0.0.1, port 99999"):
+        with pytest.raises(spanseek.ServerNotStarted, match="port 99999"):
             db.serve(port=99999)
         assert db.collections() == []
 

@@ -111,8 +111,12 @@ def test_an_error_says_what_to_do(homes: Homes) -> None:
     assert answer.is_error
     reason = "collection_not_found: There is no collection 'none'"
     assert reason in answer.content[0].text
-    with pytest.raises(MCPError, match=reason):
-        asked(homes, lambda client: client.read_resource("spanseek://collections/none/matches"))
+
+    async def read(client: Any) -> None:
+        with pytest.raises(MCPError, match=reason):
+            await client.read_resource("spanseek://collections/none/matches")
+
+    asked(homes, read)
 
 
 def test_who_has_no_key_is_told_where_it_belongs() -> None:

@@ -313,6 +313,9 @@ ERRORS = {
     "nothing to delete": ("delete -c calls", "No document is named"),
     "no list": ("delete -c calls --ids nowhere.txt", "nowhere.txt cannot be read"),
     "delete from nothing": ("delete -c letters --id a", "no collection 'letters'"),
+    "no place for hits": ("search parcel -c calls --out /proc/hits.csv", "cannot be used: No such file"),
+    "no place for documents": ("documents export -c calls --out calls.ndjson/a.csv", "cannot be used: File exists"),
+    "no place for a copy": ("backup /proc/copy", "cannot be used: No such file"),
     "mode": ("search parcel -c calls --mode maxsim", "cannot be searched in mode maxsim"),
 }
 
@@ -350,7 +353,10 @@ def test_a_wrong_setting(name: str, value: str, run: Run, monkeypatch: pytest.Mo
     assert f"SPANSEEK_{name}" in outcome.err
 
 
-@pytest.mark.parametrize("command", ["serve --port 70000", "search", "index -c calls", "nothing"])
+DELIMITER = "index -c calls --source calls.ndjson --delimiter ab"
+
+
+@pytest.mark.parametrize("command", ["serve --port 70000", "search", "index -c calls", "nothing", DELIMITER])
 def test_wrong_usage_exits_with_2(command: str, run: Run) -> None:
     assert run(*command.split()).code == 2
 
@@ -376,7 +382,8 @@ def test_phrases_are_saved_and_what_arrives_is_matched(run: Run, data: Path, tmp
     (tmp_path / "bad.ndjson").write_text('{broken\n{"text": "a", "threshold": 2}\n')
     bad = run("phrases", "import", "bad.ndjson", "-c", "calls")
     assert bad.code == 1
-    assert "a line: Line 1: not valid JSON" in bad.err
+    assert bad.err.startswith("Line 1: not valid JSON")
+    assert "a: Line 2: A threshold cannot be 2." in bad.err
     assert "0 phrases saved (0 created, 0 changed, 0 unchanged); 2 lines refused." in bad.out
     assert [each["name"] for each in run("phrases", "list", "-c", "calls", "--json").json] == [
         "cancel",
@@ -384,6 +391,7 @@ def test_phrases_are_saved_and_what_arrives_is_matched(run: Run, data: Path, tmp
         "where is it",
     ]
     assert "churn" in run("phrases", "list", "-c", "calls").out
+    assert run("phrases", "list", "-c", "calls", "--tag", "no").out == "calls has no saved phrases with tag no.\n"
     (tmp_path / "more.ndjson").write_text(json.dumps({"id": "c", "text": "My parcel is late."}) + "\n")
     run("index", "-c", "calls", "--source", "more.ndjson")
     page = run("phrases", "matches", "-c", "calls", "--json").json

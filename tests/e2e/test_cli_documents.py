@@ -77,7 +77,7 @@ def test_all_hits_are_written(calls: Outcome, run: Run, tmp_path: Path) -> None:
         (hit["document_id"], hit["start"], hit["text"]) for hit in hits
     ]
     assert json.loads(rows[0]["part_metadata"]) == {"speaker": "customer"}
-    columns = tmp_path / "hits.parquet"
+    columns = tmp_path / "new" / "hits.parquet"
     assert run(*asked, "--out", str(columns), "--json").json["hits"] == len(hits)
     assert parquet.read_table(columns).column("text").to_pylist() == [hit["text"] for hit in hits]
     of_pages = (("--offset", "1"), ("--total",), ("--top-k", "3"), ("--estimate",), ("--verify", "0"))

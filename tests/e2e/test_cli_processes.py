@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -134,6 +135,66 @@ def test_the_process_exits_with_the_commands_code_and_all_its_output(tmp_path, a
     assert done.returncode == code
     assert "Traceback" not in done.stderr
     assert (done.stdout if code == 0 else done.stderr).endswith("\n")
+
+
+INTERRUPTED = """
+import sys
+
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == "app.cli":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupting())
+from app.__main__ import run
+run()
+"""
+
+
+def test_ctrl_c_while_modules_are_imported_is_silent() -> None:
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "")
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_the_tools_of_language_models(tmp_path: Path) -> None:
+    pytest.importorskip("mcp")
+    pipe = subprocess.PIPE
+    command = [SPANSEEK, "mcp", "--url", "http://127.0.0.1:9"]
+    with subprocess.Popen(command, env=environment(tmp_path), stdin=pipe, stdout=pipe, stderr=pipe, text=True) as mcp:
+        assert mcp.stdin is not None
+        assert mcp.stdout is not None
+        mcp.stdin.write('{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n')
+        mcp.stdin.flush()
+        assert mcp.stdout.readline(), "it reads standard input"
+        mcp.send_signal(signal.SIGINT)
+        try:
+            assert mcp.wait(timeout=PATIENCE) == 130
+        finally:
+            mcp.kill()
+        assert mcp.stderr is not None
+        assert mcp.stderr.read() == ""
+
+
+def test_a_port_that_is_taken_is_said_before_tools_are_served(tmp_path: Path) -> None:
+    pytest.importorskip("mcp")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        command = [SPANSEEK, "mcp", "--url", "http://127.0.0.1:9", "--port", port]
+        done = subprocess.run(command, env=environment(tmp_path), capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert f"Cannot listen on 127.0.0.1, port {port}" in done.stderr
+
+
+@pytest.mark.slow
+def test_tools_of_a_folder_that_cannot_be_opened_are_refused_in_a_sentence(tmp_path: Path) -> None:
+    pytest.importorskip("mcp")
+    with Workspace(tmp_path):
+        pass
+    wrong = environment(tmp_path) | {"SPANSEEK_ENCODER": "none"}
+    done = subprocess.run([SPANSEEK, "mcp"], env=wrong, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: There is no encoder named 'none'.")
 
 
 def test_a_reader_that_stops_early_is_no_error(tmp_path) -> None:

@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import os
+import signal
 
 from spanseek.asynchronous.client import AsyncClient, connect_async, open_async
 from spanseek.mcp.server import serve
@@ -21,7 +22,20 @@ def main() -> None:
 async def run(url: str | None, folder: str | os.PathLike[str] | None, port: int | None) -> None:
     """Serve until the client leaves; of a folder, its process ends with it."""
     async with _client(url, folder) as db:
+        if port is None:
+            _end_on_interrupt(db)
         await serve(db, port)
+
+
+def _end_on_interrupt(db: AsyncClient) -> None:
+    """End the process at Ctrl-C: a thread waits for standard input, and without this the loop waits for the thread."""
+    loop = asyncio.get_running_loop()
+
+    async def end() -> None:
+        await db.aclose()
+        os._exit(130)
+
+    signal.signal(signal.SIGINT, lambda *_: asyncio.run_coroutine_threadsafe(end(), loop))
 
 
 def _client(url: str | None, folder: str | os.PathLike[str] | None) -> AsyncClient:

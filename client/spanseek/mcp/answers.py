@@ -78,11 +78,15 @@ class Quotation:
 
 @dataclass(frozen=True, kw_only=True)
 class CountLine:
-    """The numbers of a phrase's hits and their documents; with ``key``, of those whose metadata has ``value``."""
+    """The numbers of a phrase's hits and their documents; with ``key``, of those whose metadata has ``value``.
+
+    If not ``complete``, the phrase has more of them.
+    """
 
     phrase: str
     hits: int
     documents: int
+    complete: bool
     key: str | None = None
     value: Any = None
 

@@ -6,11 +6,12 @@ from importlib.metadata import version
 from typing import Any, Final, ParamSpec, TypeVar
 
 from mcp.server.mcpserver import MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.exceptions import MCPServerError, ResourceError, ToolError
 from mcp_types import ToolAnnotations
 
 from spanseek.asynchronous.client import AsyncClient
 from spanseek.errors import ApiError, SpanseekError
+from spanseek.errors_by_code import Unauthenticated
 from spanseek.mcp.tools import Tools
 
 Arguments = ParamSpec("Arguments")
@@ -39,8 +40,8 @@ def make_server(db: AsyncClient) -> "MCPServer[Any]":
         tools.phrases,
         tools.matches,
     ):
-        server.add_tool(_told(tool), annotations=_READS)
-    server.resource(_MATCHES, mime_type="application/json")(tools.matched)
+        server.add_tool(_told(tool, ToolError), annotations=_READS)
+    server.resource(_MATCHES, mime_type="application/json")(_told(tools.matched, ResourceError))
     return server
 
 
@@ -56,15 +57,24 @@ async def serve(db: AsyncClient, port: int | None = None) -> None:
         await server.run_streamable_http_async(host="127.0.0.1", port=port, stateless_http=True)
 
 
-def _told(tool: Callable[Arguments, Awaitable[Result]]) -> Callable[Arguments, Awaitable[Result]]:
-    """A tool whose errors tell the model what to do."""
+def _told(
+    tool: Callable[Arguments, Awaitable[Result]], kind: type[MCPServerError]
+) -> Callable[Arguments, Awaitable[Result]]:
+    """A tool or a resource whose errors, of a kind that the SDK passes on, tell the model what to do."""
 
     @wraps(tool)
     async def told(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         try:
             return await tool(*args, **kwargs)
         except SpanseekError as error:
-            code = f"{error.code}: " if isinstance(error, ApiError) and error.code else ""
-            raise ToolError(f"{code}{error}") from error
+            raise kind(_text(error)) from error
 
     return told
+
+
+def _text(error: SpanseekError) -> str:
+    """The code of an error, what is wrong, and what to do."""
+    code = f"{error.code}: " if isinstance(error, ApiError) and error.code else ""
+    if isinstance(error, Unauthenticated):  # its hint names the header, which only the client sends
+        return f"{code}{error.detail} Start this server with the key in SPANSEEK_KEY."
+    return f"{code}{error}"

@@ -136,7 +136,14 @@ class Tools:
             phrases, filter=filter, threshold=threshold, count_by=[] if count_by is None else [count_by]
         )
         return [
-            CountLine(phrase=row.phrase, hits=row.hits, documents=row.documents, key=row.key, value=row.value)
+            CountLine(
+                phrase=row.phrase,
+                hits=row.hits,
+                documents=row.documents,
+                complete=row.complete,
+                key=row.key,
+                value=row.value,
+            )
             for row in mined.counts
         ]
 
