@@ -1,18 +1,24 @@
 """Whether two texts agree on their quantities."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import Enum, auto
 from fractions import Fraction
 from typing import Final, NamedTuple
 
 from models.text.quantities.reading import quantities
 from models.text.quantities.types import (
+    GRAMS,
     HALF_CLOCK,
+    INCHES,
+    METRES,
     MONTHS,
+    OUNCES,
+    RATIO,
     SECONDS,
     Comparator,
     Date,
     Dimension,
+    Measure,
     Quantity,
     Rational,
 )
@@ -22,6 +28,14 @@ _DAY: Final = 86_400
 # Twelve months are 365 or 366 days, and one is 28 to 31.
 _MONTH: Final = (28 * _DAY, 31 * _DAY)
 _YEAR: Final = (365 * _DAY, 366 * _DAY)
+# Miles for kilometres are rounded: 5 are 8.
+_ROUNDED: Final = Fraction(1, 20)
+_METRIC: Final[Mapping[Measure, tuple[Measure, Fraction]]] = {
+    INCHES: (METRES, Fraction("0.0254")),
+    OUNCES: (GRAMS, Fraction("28.349523125")),
+}
+# The largest denominator of fractions in words.
+_SPOKEN: Final = 10
 _HALF_DAY: Final = 720
 _UPWARDS: Final = frozenset((Comparator.AT_LEAST, Comparator.MORE_THAN))
 _DOWNWARDS: Final = frozenset((Comparator.AT_MOST, Comparator.LESS_THAN))
@@ -63,12 +77,15 @@ def compare(phrase: str, text: str) -> Agreement:
     [0, 0, 1, 1]
     >>> [len(pairs) for pairs in compare("three nights", "2 nights for 4 people")]
     [0, 0, 1, 0]
+    >>> [len(pairs) for pairs in compare("3 nights for two people", "2 nights for 3 people")]
+    [0, 0, 2, 0]
     """
     sides: dict[Relation, list[tuple[Quantity, Quantity]]] = {relation: [] for relation in Relation}
     absent: list[Quantity] = []
-    others = quantities(text)
-    for quantity in quantities(phrase):
-        relation, other = _best(quantity, others)
+    asked, others = quantities(phrase), quantities(text)
+    counted = frozenset(quantity.counted for quantity in asked)
+    for quantity in asked:
+        relation, other = _best(quantity, others, counted)
         if other is None:
             absent.append(quantity)
         else:
@@ -87,20 +104,22 @@ def relation(left: Quantity, right: Quantity) -> Relation:
     if left.measure.dimension is not right.measure.dimension:
         return Relation.UNRELATED
     if isinstance(left.value, Date) or isinstance(right.value, Date):
-        return _of_dates(left.value, right.value)
+        found = _of_dates(left.value, right.value)
+        apart = {left.comparator, right.comparator} == _STRICT  # before and after one date
+        return Relation.CONTRADICTORY if apart and found is not Relation.UNRELATED else found
     if left.measure.dimension is Dimension.CLOCK:
         left, right = _on_one_dial(left, right)
     if left.measure != right.measure:
         return _of_units(left, right)
-    if (left.value, left.upper) == (right.value, right.upper):
+    if (left.value, left.upper) == (right.value, right.upper) or _is_rounded(left, right) or _is_rounded(right, left):
         return Relation.CONTRADICTORY if _opposed(left.comparator, right.comparator) else Relation.EQUAL
     if _same_side(left.comparator, right.comparator):
         return Relation.CONTRADICTORY
     return Relation.COMPATIBLE if _overlap(left, right) else Relation.CONTRADICTORY
 
 
-def _best(quantity: Quantity, others: Sequence[Quantity]) -> tuple[Relation, Quantity | None]:
-    """The first of the others that relates best."""
+def _best(quantity: Quantity, others: Sequence[Quantity], counted: Collection[str]) -> tuple[Relation, Quantity | None]:
+    """The first of the others that relates best. ``counted`` is all that the phrase of the quantity counts."""
     relations = [(relation(quantity, other), other) for other in others]
     counts_the_same = quantity.counted != "" and any(other.counted == quantity.counted for other in others)
     for wanted in list(Relation)[:3]:
@@ -108,7 +127,7 @@ def _best(quantity: Quantity, others: Sequence[Quantity]) -> tuple[Relation, Qua
         compared = [other for other in of_wanted if not counts_the_same or other.counted in ("", quantity.counted)]
         if compared:
             return wanted, compared[0]
-        if of_wanted and wanted is Relation.EQUAL:
+        if wanted is Relation.EQUAL and any(other.counted not in counted for other in of_wanted):
             break  # other words for what is counted, or another thing: three parcels, 3 packages and one parcel
     return Relation.UNRELATED, None
 
@@ -137,25 +156,41 @@ def _on_one_dial(left: Quantity, right: Quantity) -> tuple[Quantity, Quantity]:
 def _of_units(left: Quantity, right: Quantity) -> Relation:
     """The relation of quantities in different units.
 
-    Months and seconds are compatible if they may overlap, and never equal. Other durations are compatible. Amounts in
-    different units of another dimension, such as currencies, contradict each other.
+    Months and seconds, miles and kilometres, ounces and grams are compatible if they may overlap, and never equal.
+    Other durations are compatible. Amounts in different units of another dimension, such as currencies, contradict
+    each other.
     """
-    if {left.measure, right.measure} != {MONTHS, SECONDS}:
-        known = left.measure.dimension is not Dimension.DURATION
-        return Relation.CONTRADICTORY if known else Relation.COMPATIBLE
-    return Relation.COMPATIBLE if _overlap(_in_seconds(left), _in_seconds(right)) else Relation.CONTRADICTORY
+    left, right = _converted(left), _converted(right)
+    if left.measure == right.measure:
+        return Relation.COMPATIBLE if _overlap(left, right) else Relation.CONTRADICTORY
+    return Relation.COMPATIBLE if left.measure.dimension is Dimension.DURATION else Relation.CONTRADICTORY
 
 
-def _in_seconds(duration: Quantity) -> Quantity:
-    if duration.measure == SECONDS:
-        return duration
-    shortest, longest = _seconds(_number(duration.value)), _seconds(_number(duration.upper or duration.value))
-    return duration._replace(measure=SECONDS, value=shortest[0], upper=longest[1])
+def _converted(quantity: Quantity) -> Quantity:
+    """A quantity in seconds, metres or grams, from the least to the most that it may be, if it is in other units."""
+    low, high = _number(quantity.value), _number(quantity.upper or quantity.value)
+    if quantity.measure == MONTHS:
+        return quantity._replace(measure=SECONDS, value=_seconds(low)[0], upper=_seconds(high)[1])
+    if quantity.measure not in _METRIC:
+        return quantity
+    measure, factor = _METRIC[quantity.measure]
+    low, high = low * factor * (1 - _ROUNDED), high * factor * (1 + _ROUNDED)
+    return quantity._replace(measure=measure, value=low, upper=high)
 
 
 def _seconds(months: Rational) -> tuple[Rational, Rational]:
     years, rest = divmod(months, 12)
     return years * _YEAR[0] + rest * _MONTH[0], years * _YEAR[1] + rest * _MONTH[1]
+
+
+def _is_rounded(fraction: Quantity, percentage: Quantity) -> bool:
+    """True for a fraction that a percentage says as exactly as its digits can: a third and 33 %, or 33.3 %."""
+    exact, rounded = Fraction(_number(fraction.value)), _number(percentage.value)
+    spoken = exact.denominator <= _SPOKEN and 100 % exact.denominator != 0
+    if fraction.measure != RATIO or not spoken or fraction.upper or percentage.upper:
+        return False
+    digits = 100 if (100 * rounded).denominator == 1 else 1000
+    return abs(exact - rounded) <= Fraction(1, 2 * digits)
 
 
 def _opposed(left: Comparator, right: Comparator) -> bool:

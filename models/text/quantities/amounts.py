@@ -1,12 +1,13 @@
 """Amounts: numbers with their units, as "18-month", "£31,500", "two to three days", "a year and a half"."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Final, NamedTuple
 
 from models.text.quantities.numbers import SCALE_WORDS, Kind, Number, read_number, touches, word_at
 from models.text.quantities.types import COUNT, LABEL, ORDINAL, RATIO, WORKING_DAYS, Dimension, Measure, Rational
 from models.text.quantities.vocabulary import (
+    CLOSE_SMALLER_UNITS,
     CLOSE_UNITS,
     CURRENCIES,
     DURATIONS,
@@ -104,12 +105,12 @@ def _ordinal(words: Sequence[Word], at: int, number: Number) -> Amount | None:
 
 
 def _part(words: Sequence[Word], number: Number) -> Amount:
-    """``half``, and ``three quarters of an hour``."""
+    """``half``, ``three quarters of an hour``, ``half a percent``; half a pound is of money or of a mass."""
     after = number.after
     after += word_at(words, after) == "of"
     after += word_at(words, after) in ARTICLES or word_at(words, after) == "-"
-    unit = DURATIONS.get(_stripped(word_at(words, after)))
-    if unit is None:
+    unit = UNITS.get(_stripped(word_at(words, after)))
+    if unit is None or unit[0].dimension is Dimension.MONEY:
         return Amount(RATIO, number.value, number.after)
     return Amount(unit[0], whole(number.value * unit[1]), after + 1)
 
@@ -160,11 +161,11 @@ def _repeated(words: Sequence[Word], number: Number) -> int:
     return after
 
 
-def _unit(words: Sequence[Word], at: int) -> _Factor | None:
-    """The unit after a number."""
+def _unit(words: Sequence[Word], at: int, close: Mapping[str, Unit] = CLOSE_UNITS) -> _Factor | None:
+    """The unit after a number; ``close`` are those that no space may part from it."""
     text = _stripped(word_at(words, at))
-    if touches(words, at) and text in CLOSE_UNITS:
-        return _Factor(*CLOSE_UNITS[text], at + 1)
+    if touches(words, at) and text in close:
+        return _Factor(*close[text], at + 1)
     if text == "-" and _stripped(word_at(words, at + 1)) in UNITS:
         return _Factor(*UNITS[_stripped(words[at + 1].text)], at + 2)
     if text == "per" and word_at(words, at + 1) == "cent":
@@ -200,11 +201,13 @@ def _with_half(words: Sequence[Word], amount: Amount, factor: Rational) -> Amoun
 
 
 def _with_smaller(words: Sequence[Word], amount: Amount, factor: Rational) -> Amount:
-    """``two hours and 30 minutes``, ``five dollars fifty cents``."""
+    """``two hours and 30 minutes``, ``1h 30m``, ``five dollars fifty cents``."""
     at = amount.after + (word_at(words, amount.after) == "and")
     number = read_number(words, at) if at < len(words) else None
-    unit = None if number is None or number.kind is not Kind.CARDINAL else _unit(words, number.after)
-    if number is None or unit is None or unit.measure != amount.measure or unit.factor >= factor:
+    if number is None or number.kind is not Kind.CARDINAL:
+        return amount
+    unit = _unit(words, number.after, CLOSE_SMALLER_UNITS)
+    if unit is None or unit.measure != amount.measure or unit.factor >= factor:
         return amount
     more = amount._replace(value=whole(amount.value + number.value * unit.factor), after=unit.after)
     return _with_smaller(words, more, unit.factor)

@@ -1,4 +1,4 @@
-"""Dates, weekdays and clock times: "3rd of May 2024", "2024-05-03", "half past three", "3:30 p.m."."""
+"""Dates, weekdays and clock times: "3rd of May 2024", "2024-05-03", "half past three", "8 in the morning"."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -14,7 +14,17 @@ from models.text.quantities.vocabulary import (
 )
 from models.text.quantities.words import Word
 
-_HALF_DAYS: Final = {"am": 0, "a.m": 0, "a.m.": 0, "pm": 12, "p.m": 12, "p.m.": 12}
+# The hours from which the parts of a day run for twelve: eight at night is 20:00, and two at night 2:00.
+_PARTS: Final = {
+    **{"am": 0, "a.m": 0, "a.m.": 0, "pm": 12, "p.m": 12, "p.m.": 12},
+    **{"in the morning": 0, "in the afternoon": 12, "in the evening": 13, "at night": 18},
+}
+# A lone number after other words counts: "take 2 in the morning".
+_HOURS_FOLLOW: Final = """
+at by before after until till from since to around about is it's it\u2019s
+"""
+_BEFORE_HOURS: Final = frozenset(_HOURS_FOLLOW.split())
+_OCLOCK: Final = frozenset(("o'clock", "o\u2019clock"))
 NAMED_TIMES: Final = {"noon": 720, "midday": 720, "midnight": 0}
 _PAST: Final = {"half past": 30, "quarter past": 15, "quarter to": -15, "quarter after": 15}
 
@@ -98,7 +108,7 @@ def _numeric_date(words: Sequence[Word], at: int) -> Moment | None:
     ):
         return None
     parts = [word_at(words, at + step) for step in (0, 2, 4)]
-    if not all(part.isdecimal() for part in parts):
+    if not all(part.isdecimal() and len(part) <= 4 for part in parts):
         return None
     first, second, third = map(int, parts)
     if len(parts[0]) == 4 and 1 <= second <= 12 and 1 <= third <= 31:
@@ -121,33 +131,47 @@ def _year(words: Sequence[Word], at: int, number: Number) -> Moment | None:
 def _time(words: Sequence[Word], at: int, number: Number) -> Moment | None:
     if number.kind is not Kind.CARDINAL or not 0 <= number.value <= 24:
         return None
-    hour, minute, after = number.value, 0, number.after
+    hour, minute, after = int(number.value), 0, number.after
     separated = word_at(words, after) == ":" and touches(words, after) and touches(words, after + 1)
     if separated and len(word_at(words, after + 1)) == 2 and word_at(words, after + 1).isdecimal():
         minute, after = int(words[after + 1].text), after + 2
-    elif number.value != int(number.value):  # 3.30 pm
+    elif number.value != hour:  # 3.30 pm
         minute = round(100 * (number.value % 1))
-        if word_at(words, after) not in _HALF_DAYS:
+        if _of_day(words, after, hour) is None:
             return None
     if minute > 59:
         return None
-    half = _HALF_DAYS.get(word_at(words, after))
-    if half is not None and 1 <= hour < 13:
-        return Moment(CLOCK, (int(hour) % 12 + half) * 60 + minute, after + 1)
-    if word_at(words, after) in ("o'clock", "o\u2019clock"):
-        return Moment(HALF_CLOCK, int(hour) % 12 * 60, after + 1)
-    if not separated or after == number.after:
+    after += word_at(words, after) in _OCLOCK
+    told = _of_day(words, after, hour)
+    if told is not None and (after > number.after or told[1] == after + 1 or _may_be_hour(words, at)):
+        return Moment(CLOCK, told[0] * 60 + minute, told[1])
+    if after == number.after:
         return None
-    return _hour(int(hour), minute, after, known=len(words[at].text) == 2 and (hour > 12 or words[at].text[0] == "0"))
+    return _hour(hour, minute, after, known=len(words[at].text) == 2 and (hour > 12 or words[at].text[0] == "0"))
+
+
+def _may_be_hour(words: Sequence[Word], at: int) -> bool:
+    """True if no word before a number says that it is none of the clock."""
+    before = word_at(words, at - 1)
+    return not before[:1].isalnum() or before in _BEFORE_HOURS
+
+
+def _of_day(words: Sequence[Word], at: int, hour: int) -> tuple[int, int] | None:
+    """Of an hour on the dial the hour of the day that "p.m." or "at night" makes it, and the position after them."""
+    for count in (1, 2, 3) if 1 <= hour <= 12 else ():
+        begin = _PARTS.get(" ".join([word.text for word in words[at : at + count]]))
+        if begin is not None:
+            return (begin + (hour - begin) % 12) % 24, at + count
+    return None
 
 
 def _relative(words: Sequence[Word], at: int, minutes: int) -> Moment | None:
     number = read_number(words, at) if at < len(words) else None
     if number is None or not 1 <= number.value <= 12:
         return None
-    half = _HALF_DAYS.get(word_at(words, number.after))
-    if half is not None:
-        return Moment(CLOCK, ((int(number.value) % 12 + half) * 60 + minutes) % 1440, number.after + 1)
+    told = _of_day(words, number.after, int(number.value))
+    if told is not None:
+        return Moment(CLOCK, (told[0] * 60 + minutes) % 1440, told[1])
     return Moment(HALF_CLOCK, (int(number.value) * 60 + minutes) % 720, number.after)
 
 

@@ -1,4 +1,4 @@
-"""Numbers in digits and in words: "1,200.5", "twenty-one", "2.5 million", "two and a half", "3rd"."""
+"""Numbers in digits and in words: "1,200.5", "twenty-one", "2.5 million", "2 1/2", "two and a half", "3rd"."""
 
 from collections.abc import Sequence
 from enum import Enum, auto
@@ -32,7 +32,11 @@ _DENOMINATORS: Final = {"half": 2, "halves": 2, "quarter": 4, "quarters": 4} | {
 _SUFFIXES: Final = {"k": 10**3, "mn": 10**6, "bn": 10**9}
 SCALE_WORDS: Final = _MULTIPLIERS | _SUFFIXES
 SIGNS: Final = {"½": Fraction(1, 2), "¼": Fraction(1, 4), "¾": Fraction(3, 4)}
+# What words may hold between groups of digits.
+_UNGROUPED: Final = dict.fromkeys(map(ord, ",\u00a0\u2009\u202f"))
 _SPOKEN_DIGITS: Final = 3
+# A longer row of digits is no number; Python reads no more than 4300.
+_MOST_DIGITS: Final = 40
 _ARTICLES: Final = frozenset(("a", "an"))
 
 
@@ -78,34 +82,48 @@ def touches(words: Sequence[Word], at: int) -> bool:
 
 
 def _digits(words: Sequence[Word], at: int) -> Number | None:
-    text = words[at].text
-    if text in SIGNS:
-        return Number(SIGNS[text], at + 1, Kind.FRACTION)
-    plain = text.replace(",", "")
-    if not text.isascii() or not plain.replace(".", "", 1).isdecimal():
-        return None
-    if touches(words, at) and words[at - 1].text[-1].isalnum():
-        return None
-    value: Rational = Fraction(plain) if "." in plain else int(plain)
+    """``1,200.5``, ``3rd``, ``10k``, ``1/2``, ``2 1/2``."""
+    value = _written(words, at)
+    if value is None:
+        return _written_fraction(words, at)
     if touches(words, at + 1):
         following = words[at + 1].text
         if following in ("st", "nd", "rd", "th"):
             return Number(value, at + 2, Kind.ORDINAL)
         if following in _SUFFIXES:
             return Number(_whole(value * _SUFFIXES[following]), at + 2)
-        if following == "/" and touches(words, at + 2) and word_at(words, at + 3) != "/":
-            return _slashed(words, at, value)
-    if word_at(words, at + 1) in SIGNS:
-        return Number(value + SIGNS[words[at + 1].text], at + 2)
+    fraction = _written_fraction(words, at)
+    if fraction is not None:
+        return fraction
+    more = _written_fraction(words, at + 1)  # 2 1/2
+    if more is not None and value.denominator == 1:
+        return more._replace(value=value + more.value, kind=Kind.CARDINAL)
     return Number(_whole(value), at + 1)
 
 
-def _slashed(words: Sequence[Word], at: int, value: Rational) -> Number:
-    """``1/2`` to ``3/4`` are fractions; of others each number stands for itself."""
-    below = words[at + 2].text
-    if below in ("2", "3", "4") and 0 < value < int(below):
-        return Number(Fraction(value) / int(below), at + 3, Kind.FRACTION)
-    return Number(_whole(value), at + 1)
+def _written(words: Sequence[Word], at: int) -> Rational | None:
+    """The value of digits that no letter or digit touches from the left, or None."""
+    text = word_at(words, at)
+    plain = text.translate(_UNGROUPED)
+    if len(plain) > _MOST_DIGITS or not plain.isascii() or not plain.replace(".", "", 1).isdecimal():
+        return None
+    if touches(words, at) and words[at - 1].text[-1].isalnum():
+        return None
+    return Fraction(plain) if "." in plain else int(plain)
+
+
+def _written_fraction(words: Sequence[Word], at: int) -> Number | None:
+    """``½``, and ``1/2`` to ``3/4``; in other pairs each number stands for itself."""
+    text, below = word_at(words, at), word_at(words, at + 2)
+    if text in SIGNS:
+        return Number(SIGNS[text], at + 1, Kind.FRACTION)
+    joined = word_at(words, at + 1) == "/" and touches(words, at + 1) and touches(words, at + 2)
+    if not joined or below not in ("2", "3", "4") or word_at(words, at + 3) == "/":
+        return None
+    above = _written(words, at)
+    if above is None or not 0 < above < int(below):
+        return None
+    return Number(Fraction(above) / int(below), at + 3, Kind.FRACTION)
 
 
 def _fraction(words: Sequence[Word], at: int) -> Number | None:
@@ -144,7 +162,7 @@ def _cardinal(words: Sequence[Word], at: int) -> Number | None:
     if text not in SMALL:
         return None
     digits = at
-    while 0 <= SMALL.get(word_at(words, digits), 10) < 10:
+    while digits - at < _MOST_DIGITS and SMALL.get(word_at(words, digits), 10) < 10:
         digits += 1
     if digits - at >= _SPOKEN_DIGITS:
         return Number(int("".join(str(SMALL[word.text]) for word in words[at:digits])), digits)

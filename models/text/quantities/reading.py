@@ -27,7 +27,7 @@ _REMEMBERED: Final = 1024
 _PAIRS: Final = frozenset(("couple", "pair"))
 _MANY: Final = {"dozens": 12, "hundreds": 100, "thousands": 1000, "millions": 10**6, "billions": 10**9}
 _SEVERAL: Final = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
-# Words that a quantity may begin with, if not with a digit.
+# Words that a quantity may begin with, if not with a number in digits.
 _FIRST: Final = (
     frozenset((*ARTICLES, "half", "quarter", "several"))
     | SMALL.keys()
@@ -88,7 +88,7 @@ def quantities(text: str) -> tuple[Quantity, ...]:
 def _read(spoken: Sequence[Word], at: int, last: int) -> _Read | None:
     """The quantity that begins at a word; ``last`` is the position after the one before it."""
     text = spoken[at].text
-    if text not in _FIRST and not text[0].isdecimal():
+    if text not in _FIRST and not text[-1].isdecimal():
         return None
     number = read_number(spoken, at)
     moment = read_moment(spoken, at, number)

@@ -17,6 +17,8 @@ class Dimension(StrEnum):
     MONEY = "money"
     DURATION = "duration"
     BYTES = "bytes"
+    LENGTH = "length"
+    MASS = "mass"
     CLOCK = "clock"
     WEEKDAY = "weekday"
     DATE = "date"
@@ -46,8 +48,8 @@ class Measure(NamedTuple):
     """A dimension and the unit of its values.
 
     Durations are in ``seconds``, calendar ``months`` or ``working days``; money in ISO 4217 codes; clock times in
-    ``minutes`` of the day, or of ``half day`` where neither a.m. nor p.m. is said; weekdays are 0 (Monday) to 6. Others
-    have one unit.
+    ``minutes`` of the day, or of ``half day`` where neither a.m. nor p.m. is said; weekdays are 0 (Monday) to 6.
+    Lengths are in ``metres`` or ``inches``, masses in ``grams`` or ``ounces``. Others have one unit.
     """
 
     dimension: Dimension
@@ -77,6 +79,10 @@ SECONDS: Final = Measure(Dimension.DURATION, "seconds")
 MONTHS: Final = Measure(Dimension.DURATION, "months")
 WORKING_DAYS: Final = Measure(Dimension.DURATION, "working days")
 BYTES: Final = Measure(Dimension.BYTES)
+METRES: Final = Measure(Dimension.LENGTH, "metres")
+INCHES: Final = Measure(Dimension.LENGTH, "inches")
+GRAMS: Final = Measure(Dimension.MASS, "grams")
+OUNCES: Final = Measure(Dimension.MASS, "ounces")
 CLOCK: Final = Measure(Dimension.CLOCK, "minutes")
 HALF_CLOCK: Final = Measure(Dimension.CLOCK, "half day")
 WEEKDAY: Final = Measure(Dimension.WEEKDAY)

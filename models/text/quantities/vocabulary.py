@@ -6,7 +6,11 @@ from typing import Final
 
 from models.text.quantities.types import (
     BYTES,
+    GRAMS,
+    INCHES,
+    METRES,
     MONTHS,
+    OUNCES,
     RATIO,
     SECONDS,
     Comparator,
@@ -42,6 +46,20 @@ UNITS: Final[Mapping[str, Unit]] = DURATIONS | _table(
     ("mb mib megabyte megabytes meg megs", BYTES, 2**20),
     ("gb gib gigabyte gigabytes gig gigs", BYTES, 2**30),
     ("tb tib terabyte terabytes", BYTES, 2**40),
+    ("metre metres meter meters", METRES, 1),
+    ("km kms kilometre kilometres kilometer kilometers kph", METRES, 1000),
+    ("cm cms centimetre centimetres centimeter centimeters", METRES, Fraction(1, 100)),
+    ("mm mms millimetre millimetres millimeter millimeters", METRES, Fraction(1, 1000)),
+    ("inch inches", INCHES, 1),
+    ("foot feet ft", INCHES, 12),
+    ("yard yards yd yds", INCHES, 36),
+    ("mile miles mph", INCHES, 63_360),
+    ("g gram grams gramme grammes", GRAMS, 1),
+    ("kg kgs kilo kilos kilogram kilograms kilogramme kilogrammes", GRAMS, 1000),
+    ("mg mgs milligram milligrams", GRAMS, Fraction(1, 1000)),
+    ("tonne tonnes", GRAMS, 10**6),
+    ("ounce ounces oz", OUNCES, 1),
+    ("lb lbs", OUNCES, 16),
     ("dollar dollars buck bucks usd", Measure(Dimension.MONEY, "USD"), 1),
     ("pound pounds quid gbp", Measure(Dimension.MONEY, "GBP"), 1),
     ("euro euros eur", Measure(Dimension.MONEY, "EUR"), 1),
@@ -55,6 +73,8 @@ UNITS: Final[Mapping[str, Unit]] = DURATIONS | _table(
 CLOSE_UNITS: Final = _table(
     ("s", SECONDS, 1), ("h", SECONDS, 3600), ("g", BYTES, 2**30), ("p", UNITS["pence"][0], Fraction(1, 100))
 )
+# "1h 30m" are minutes, which a lone "30m" does not say.
+CLOSE_SMALLER_UNITS: Final = CLOSE_UNITS | _table(("m", SECONDS, 60))
 CURRENCIES: Final = {"$": "USD", "£": "GBP", "€": "EUR", "¥": "JPY", "₹": "INR"} | {
     code.lower(): code for code in ("USD", "GBP", "EUR", "JPY", "INR", "CHF", "CAD", "AUD")
 }
@@ -109,6 +129,8 @@ DEADLINES: Final[Mapping[str, Comparator]] = {
     "until": Comparator.AT_MOST,
     "on or before": Comparator.AT_MOST,
     "before": Comparator.LESS_THAN,
+    "before and after": Comparator.EXACTLY,
+    "before or after": Comparator.EXACTLY,
     "since": Comparator.AT_LEAST,
     "after": Comparator.MORE_THAN,
 }

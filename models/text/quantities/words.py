@@ -12,10 +12,14 @@ class Word(NamedTuple):
     end: int
 
 
+# Thousands in groups: "1,200", and "1 200" with a space that breaks no line.
+_GROUPS: Final = r"\d{1,3}(?:(?:,\d{3})+(?![\d,])|(?:[\u00a0\u2009\u202f]\d{3})+(?!\d))"
 # A number is neither part of a name ("v2", "utf8") nor of a chain ("2.3.1").
-_NUMBER: Final = r"(?<![\w.])(?>\d{1,3}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d+(?:\.\d+)?)(?!\.?\d)"
+_NUMBER: Final = rf"(?<![\w.])(?>{_GROUPS}(?:\.\d+)?|\d*\.\d+|\d+)(?!\.?\d)"
+# Decades, mobile networks and heights of pictures are names.
+_NAME: Final = r"(?<![\w.])(?:(?:1[89]|2[01])\d0s|[2-6]g|(?:240|360|480|576|720|1080|1440|2160|4320)p)\b"
 _WORD: Final = re.compile(
-    rf"{_NUMBER}|\d+(?:\.\d+)+|[ap]\.m\b\.?|[^\W\d_]+(?:['\u2019][^\W\d_]+)?|\w+|[^\w\s]", re.IGNORECASE
+    rf"{_NAME}|{_NUMBER}|\d+(?:\.\d+)+|[ap]\.m\b\.?|[^\W\d_]+(?:['\u2019][^\W\d_]+)?|\w+|[^\w\s]", re.IGNORECASE
 )
 
 

@@ -13,10 +13,14 @@ from models.text.quantities.types import (
     CLOCK,
     COUNT,
     DATE,
+    GRAMS,
     HALF_CLOCK,
+    INCHES,
     LABEL,
+    METRES,
     MONTHS,
     ORDINAL,
+    OUNCES,
     RATIO,
     SECONDS,
     WEEKDAY,
@@ -49,6 +53,16 @@ NAMED = [
     ("one and a half years", "one and a half years", MONTHS, 18),
     ("1.5 years", "1.5 years", MONTHS, 18),
     ("2½ years", "2½ years", MONTHS, 30),
+    ("1½ hours", "1½ hours", SECONDS, 5400),
+    ("2 1/2 hours", "2 1/2 hours", SECONDS, 9000),
+    ("2 ½ hours", "2 ½ hours", SECONDS, 9000),
+    ("12 3/4 per cent", "12 3/4 per cent", RATIO, Fraction(51, 400)),
+    ("$1 1/4 million", "$1 1/4 million", USD, 1_250_000),
+    ("2 1/2-day visits", "2 1/2-day", SECONDS, 216_000),
+    ("1/2 of it", "1/2", RATIO, Fraction(1, 2)),
+    ("2.5 1/2", "2.5", COUNT, Fraction(5, 2)),
+    ("2 5/7", "2", COUNT, 2),
+    ("2 1/2/2024", "2", COUNT, 2),
     ("half a year", "half a year", MONTHS, 6),
     ("half an hour late", "half an hour", SECONDS, 1800),
     ("a quarter of an hour", "a quarter of an hour", SECONDS, 900),
@@ -68,6 +82,31 @@ NAMED = [
     ("USD 500", "USD 500", USD, 500),
     ("fifty bucks short", "fifty bucks", USD, 50),
     ("five dollars and fifty cents", "five dollars and fifty cents", USD, Fraction(11, 2)),
+    ("1h 30m", "1h 30m", SECONDS, 5400),
+    ("an hour and a half", "an hour and a half", SECONDS, 5400),
+    ("half a percent", "half a percent", RATIO, Fraction(1, 200)),
+    ("half a mile", "half a mile", INCHES, 31_680),
+    ("half a pound", "half", RATIO, Fraction(1, 2)),
+    (".5 of it", ".5", COUNT, Fraction(1, 2)),
+    ("$.50", "$.50", USD, Fraction(1, 2)),
+    ("over.5 files", "5", COUNT, 5),
+    ("12\u202f000\u00a0rows", "12\u202f000", COUNT, 12_000),
+    ("1\u00a0234\u00a0567.5 rows", "1\u00a0234\u00a0567.5", COUNT, Fraction(2_469_135, 2)),
+    ("1\u20092345 rows", "1", COUNT, 1),
+    ("1 000 rows", "1", COUNT, 1),
+    ("10 km away", "10 km", METRES, 10_000),
+    ("2.5cm wide", "2.5cm", METRES, Fraction(1, 40)),
+    ("a 5cm gap", "5cm", METRES, Fraction(1, 20)),
+    ("a 5-mile walk", "5-mile", INCHES, 316_800),
+    ("6 feet 2 inches tall", "6 feet 2 inches", INCHES, 74),
+    ("at 60 mph", "60 mph", INCHES, 60 * 63_360),
+    ("250 g of flour", "250 g", GRAMS, 250),
+    ("five kilos of rice", "five kilos", GRAMS, 5000),
+    ("two tonnes", "two tonnes", GRAMS, 2_000_000),
+    ("20 mg a day", "20 mg", GRAMS, Fraction(1, 50)),
+    ("3 lbs", "3 lbs", OUNCES, 48),
+    ("5 pounds", "5 pounds", GBP, 5),
+    ("16g of memory", "16g", BYTES, 2**34),
     ("99p", "99p", GBP, Fraction(99, 100)),
     ("that last fiver", "fiver", GBP, 5),
     ("50 % off", "50 %", RATIO, Fraction(1, 2)),
@@ -103,6 +142,19 @@ NAMED = [
     ("at 15:30", "15:30", CLOCK, 930),
     ("3pm", "3pm", CLOCK, 900),
     ("12 am", "12 am", CLOCK, 0),
+    ("at 8 in the morning", "8 in the morning", CLOCK, 480),
+    ("8 in the morning", "8 in the morning", CLOCK, 480),
+    ("at eight o'clock in the evening", "eight o'clock in the evening", CLOCK, 1200),
+    ("it rang 3:30 in the afternoon", "3:30 in the afternoon", CLOCK, 930),
+    ("at 8.30 in the evening", "8.30 in the evening", CLOCK, 1230),
+    ("at 12 in the afternoon", "12 in the afternoon", CLOCK, 720),
+    ("around 11 at night", "11 at night", CLOCK, 1380),
+    ("at two at night", "two at night", CLOCK, 120),
+    ("at 12 at night", "12 at night", CLOCK, 0),
+    ("half past eight in the evening", "half past eight in the evening", CLOCK, 1230),
+    ("take 2 in the morning", "2", COUNT, 2),
+    ("rooms for 4 at night", "4", COUNT, 4),
+    ("at 8 in the workshop", "8", COUNT, 8),
     ("before noon", "noon", CLOCK, 720),
     ("Section 5", "5", LABEL, 5),
     ("Windows 11", "11", LABEL, 11),
@@ -122,6 +174,9 @@ NONE = [
     "version 2.3.1 and v2",
     "utf8, log4j and 12abc",
     "a hit",
+    "in the 1990s",
+    "in 1990s style",
+    "1080p on a 5G phone",
     "\u00b2 \uff15",
 ]
 COMPARED = [
@@ -141,6 +196,9 @@ COMPARED = [
     ("over 5 files", Comparator.MORE_THAN),
     ("in excess of $5", Comparator.MORE_THAN),
     ("after 5 pm", Comparator.MORE_THAN),
+    ("before May 5", Comparator.LESS_THAN),
+    ("both before and after the 5th", Comparator.EXACTLY),
+    ("before or after noon", Comparator.EXACTLY),
     ("fewer than 5 files", Comparator.LESS_THAN),
     ("not less than 5 files", Comparator.AT_LEAST),
     ("about 5 files", Comparator.ABOUT),
@@ -238,6 +296,15 @@ def test_any_words_have_ordered_places(parts: list[str], joint: str) -> None:
         assert last <= quantity.start < quantity.end <= len(text)
         assert text[quantity.start : quantity.end].strip() == text[quantity.start : quantity.end]
         last = quantity.end
+
+
+@pytest.mark.parametrize("text", ["1" * 5000, "0." + "1" * 5000, f"1-{'1' * 5000}-1"])
+def test_a_long_row_of_digits_is_no_number(text: str) -> None:
+    assert all(quantity.value in (0, 1) for quantity in quantities(text))
+
+
+def test_digits_are_spoken_without_end() -> None:
+    assert quantities("one " * 5000)[0].value == int("1" * 40)
 
 
 @given(st.text())
