@@ -3,7 +3,7 @@
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     EngineName: TypeAlias = str
 else:
     EngineName = Literal[tuple(sorted({*EXECUTOR_OF, *entry_points(group="spanseek.executors").names}))]
+
+_YEAR_S: Final = 365 * 86_400
+# A year to wait and a century to keep something, so that what is added to a time stays in the calendar.
+Seconds: TypeAlias = Annotated[float, Field(ge=0, le=_YEAR_S, allow_inf_nan=False)]
+Hours: TypeAlias = Annotated[float, Field(ge=0, le=876_000, allow_inf_nan=False)]
+Days: TypeAlias = Annotated[float, Field(ge=0, le=36_500, allow_inf_nan=False)]
 
 
 class Settings(BaseSettings):
@@ -44,6 +50,7 @@ class Settings(BaseSettings):
     segments_cache_gb: float = Field(
         100.0,
         gt=0,
+        allow_inf_nan=False,
         description="Size of that folder, in GiB. Segments used least recently are removed from it, but none that is "
         "open.",
     )
@@ -87,7 +94,7 @@ class Settings(BaseSettings):
     )
     ray_actors: int = Field(1, gt=0, description="Actors on every node of the cluster.")
     ray_replicas: int = Field(2, gt=0, description="Actors that hold each segment.")
-    ray_deadline_s: float = Field(
+    ray_deadline_s: Seconds = Field(
         5.0,
         gt=0,
         description="Seconds in which an actor must answer a search; without it the answer says that it is degraded.",
@@ -119,15 +126,12 @@ class Settings(BaseSettings):
         gt=0,
         description="Units after which indexing publishes a segment; an interruption loses at most this many.",
     )
-    grace_s: float = Field(
+    grace_s: Seconds = Field(
         10.0,
-        ge=0,
         description="Seconds for which the files of merged segments are kept for searches that are about to read them, "
         "and old generations for those who read on by a cursor.",
     )
-    withdrawn_days: float = Field(
-        30.0, ge=0, description="Days for which withdrawn matches are kept for readers of events."
-    )
+    withdrawn_days: Days = Field(30.0, description="Days for which withdrawn matches are kept for readers of events.")
     open_segments: int = Field(
         2_000,
         gt=0,
@@ -191,8 +195,8 @@ class Settings(BaseSettings):
     queue_limit: int = Field(
         256, gt=0, description="Maximum number of waiting searches; further ones are answered 429."
     )
-    deadline_s: float = Field(10.0, gt=0, description="Seconds after which a request is answered 504.")
-    write_deadline_s: float = Field(
+    deadline_s: Seconds = Field(10.0, gt=0, description="Seconds after which a request is answered 504.")
+    write_deadline_s: Seconds = Field(
         60.0,
         gt=0,
         description="Seconds after which writing documents, spans of texts, previews or calibrations are answered 504.",
@@ -201,13 +205,14 @@ class Settings(BaseSettings):
     header_limit_bytes: int = Field(
         2**16, ge=1024, description="Largest URL and headers of a request, together; larger ones are answered 431."
     )
-    read_timeout_s: float = Field(
+    read_timeout_s: Seconds = Field(
         30.0, gt=0, description="Seconds for a client to send a request, body included; then it is answered 408."
     )
-    keep_alive_s: int = Field(5, gt=0, description="Seconds after which a connection without a request is closed.")
-    lease_wait_s: float = Field(
+    keep_alive_s: int = Field(
+        5, gt=0, le=_YEAR_S, description="Seconds after which a connection without a request is closed."
+    )
+    lease_wait_s: Seconds = Field(
         5.0,
-        ge=0,
         description="Seconds for which a write waits while another process writes to the collection; then it is "
         "answered 409.",
     )
@@ -225,15 +230,15 @@ class Settings(BaseSettings):
         64, gt=0, description="Maximum number of uploads that arrive at once; a further one is answered 429."
     )
     task_workers: int = Field(2, gt=0, description="Threads that run tasks, each of another collection.")
-    task_days: float = Field(7.0, ge=0, description="Days for which tasks that ended are kept, with their results.")
+    task_days: Days = Field(7.0, description="Days for which tasks that ended are kept, with their results.")
     webhook_networks: str = Field(
         "",
         description="Private networks, separated by commas, that webhooks may reach, also without TLS, such as "
         "10.1.0.0/16; all others must be public addresses with TLS.",
     )
     webhook_timeout_s: float = Field(10.0, gt=0, le=300, description="Seconds in which a receiver must answer.")
-    webhook_hours: float = Field(
-        24.0, ge=0, description="Hours after which a delivery that goes on failing becomes a dead letter."
+    webhook_hours: Hours = Field(
+        24.0, description="Hours after which a delivery that goes on failing becomes a dead letter."
     )
     webhook_workers: int = Field(4, gt=0, description="Threads that send, each for one webhook at a time.")
     batch_limit: int = Field(100, gt=0, description="Maximum number of queries in one POST /search/batch.")

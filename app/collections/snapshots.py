@@ -16,6 +16,7 @@ from indexer.catalog.tasks import new_task_id
 from indexer.errors import CollectionNotFound, SnapshotInvalid, SnapshotNotFound
 from indexer.store import Store
 from indexer.types import Collection
+from models.atomic import PARTIAL_FILES
 from models.encoders.registry import is_configured
 
 _ID: Final = re.compile(r"[0-9a-f]{24}")
@@ -74,7 +75,7 @@ class SnapshotService:
     ) -> SnapshotDescription:
         """Make a snapshot, in the data folder unless a path is given. Raises ``CollectionNotFound``."""
         name = self._store.catalog.collection(collection).name
-        path = path or self._folder(name) / f"{id or new_task_id()}.tar"
+        path = path or self._new_path(name, id or new_task_id())
         return SnapshotDescription.of(path, create_archive(self._store, name, path, progress))
 
     def list(self, collection: str) -> SnapshotList:
@@ -119,6 +120,13 @@ class SnapshotService:
             if not is_collection_name(collection):
                 raise
             return collection
+
+    def _new_path(self, collection: str, id: str) -> Path:
+        """The file of a new snapshot, without what a run of the same task that was killed has left of it."""
+        folder = self._folder(collection)
+        for left in folder.glob(f"{id}.tar{PARTIAL_FILES}"):
+            left.unlink(missing_ok=True)
+        return folder / f"{id}.tar"
 
     def _folder(self, name: str) -> Path:
         return self._store.data_dir / "snapshots" / checked_collection_name(name)

@@ -62,7 +62,8 @@ from app.http.routes import (
 from app.http.sign_in import Provider
 from app.http.stages import Observe, Stage
 from app.http.tracing import Tracing, TracingMiddleware
-from app.settings import Settings
+from app.settings import Settings, listed
+from app.webhooks.addresses import AddressRules
 from indexer.catalog.keys import record_uses
 from indexer.engine.executor import Executor
 from indexer.engine.warm import warm_up
@@ -126,6 +127,7 @@ def create_app(
     figures = Metrics(backend.waiting, backend.damaged_segments, backend.task_backlog, stages, backend.executor.members)
     audit = AuditLog.of(settings)
     provider = Provider.of(settings)
+    AddressRules.of(listed(settings.webhook_networks))  # what is no network is refused now, not by the first delivery
     page = Page.load() if provider is None else Page.load(provider.origin)
     routers = [*(resource.router for resource in _RESOURCES), page_router(page)]
     # As they are: routers that are included are built once more, in two seconds of the first request.

@@ -20,7 +20,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 
 from indexer.errors import BackupFailed, SnapshotInvalid
 from indexer.segments.manifest import FileEntry
-from models.atomic import fsync, make_folder, rename
+from models.atomic import make_folder, replacing
 from models.failpoints import failpoint
 
 FORMAT: Final = 1
@@ -93,23 +93,20 @@ class ArchiveInfo:
 
 def write_archive(path: Path, info: ArchiveInfo, sources: Mapping[str, Path], progress: OnBytes) -> None:
     """Write a snapshot, checking each file while it is copied. Raises ``BackupFailed`` for a damaged one."""
-    part = path.with_name(path.name + ".part")
     make_folder(path.parent)
-    try:
-        with tarfile.TarFile(part, "w", format=tarfile.PAX_FORMAT, copybufsize=_CHUNK) as tar:
-            index = json.dumps({"format": FORMAT, **asdict(info)}, sort_keys=True).encode()
-            _add(tar, INDEX, len(index), io.BytesIO(index))
-            meter = _Meter(progress, info.bytes)
-            for name, entry in info.files.items():
-                with sources[name].open("rb") as file:
-                    hashed = _Hashed(file, meter)
-                    _add(tar, name, entry.bytes, hashed)
-                if hashed.sha256 != entry.sha256:
-                    raise BackupFailed(f"{name} is damaged: its SHA-256 is not the manifest's.", hint=_DAMAGED)
-        fsync(part)
-        rename(part, path)
-    finally:
-        part.unlink(missing_ok=True)
+    with (
+        replacing(path) as partial,
+        tarfile.TarFile(partial, "w", format=tarfile.PAX_FORMAT, copybufsize=_CHUNK) as tar,
+    ):
+        index = json.dumps({"format": FORMAT, **asdict(info)}, sort_keys=True).encode()
+        _add(tar, INDEX, len(index), io.BytesIO(index))
+        meter = _Meter(progress, info.bytes)
+        for name, entry in info.files.items():
+            with sources[name].open("rb") as file:
+                hashed = _Hashed(file, meter)
+                _add(tar, name, entry.bytes, hashed)
+            if hashed.sha256 != entry.sha256:
+                raise BackupFailed(f"{name} is damaged: its SHA-256 is not the manifest's.", hint=_DAMAGED)
 
 
 _DAMAGED: Final = "`spanseek verify` lists all damage; restore the file from a backup."

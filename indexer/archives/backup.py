@@ -6,9 +6,11 @@ begin again. Searches and writers are not blocked.
 """
 
 import os
+import secrets
 import shutil
 from contextlib import closing
 from dataclasses import dataclass
+from errno import EEXIST, ENOTDIR, ENOTEMPTY
 from pathlib import Path
 
 from indexer.archives.pins import pin
@@ -41,26 +43,39 @@ class Backup:
 def back_up(store: Store, folder: Path) -> Backup:
     """Copy a store to a new folder that works as a data folder. What is acknowledged before the call is in it.
 
-    Raises ``InvalidInput`` for a folder that exists and is not empty, and ``BackupFailed`` where segments
-    keep disappearing. A backup whose process was killed has the ending ``.part``.
+    Raises ``InvalidInput`` for a folder that exists and is not empty, or lies in the data folder, and ``BackupFailed``
+    where segments keep disappearing. A backup whose process was killed has the ending ``.part``.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InvalidInput(f"{folder} is not an empty folder.", hint="Name a new folder.", field="folder")
-    part = folder.with_name(folder.name + ".part")
-    shutil.rmtree(part, ignore_errors=True)
+    final = folder.resolve()
+    if final.is_relative_to(store.data_dir.resolve()):
+        raise InvalidInput(f"{folder} lies in the data folder.", hint="Name a folder outside of it.", field="folder")
+    if final.exists() and (not final.is_dir() or any(final.iterdir())):
+        raise _not_empty(final)
+    part = final.with_name(f"{final.name}.{secrets.token_hex(4)}.part")
     make_folder(part)
     try:
         segments = _fill(store, part)
-    except BaseException:
+        fsync_tree(part)
+        _move(part, final)
+    finally:
         shutil.rmtree(part, ignore_errors=True)
-        raise
-    if folder.exists():
-        folder.rmdir()
-    fsync_tree(part)
-    rename(part, folder)
     collections = len({segment.parent for segment in segments})
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     return Backup(folder, collections, len(segments), size)
+
+
+def _move(part: Path, folder: Path) -> None:
+    """Rename the backup, unless others have written to the folder meanwhile."""
+    try:
+        rename(part, folder)
+    except OSError as error:
+        if error.errno in (EEXIST, ENOTDIR, ENOTEMPTY):
+            raise _not_empty(folder) from error
+        raise
+
+
+def _not_empty(folder: Path) -> InvalidInput:
+    return InvalidInput(f"{folder} is not an empty folder.", hint="Name a new folder.", field="folder")
 
 
 def _fill(store: Store, part: Path) -> list[Path]:

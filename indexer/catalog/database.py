@@ -194,8 +194,11 @@ def _close_passing(path: Path, connection: object, record: ConnectionPoolEntry) 
 
 
 def _make_folder(url: URL) -> None:
+    folder = Path(url.database or "").parent
     try:
-        Path(url.database or "").parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise unavailable(url, f"{folder} is a file, and no folder") from error
     except OSError as error:
         raise unavailable(url, error) from error
 

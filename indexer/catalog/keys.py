@@ -6,7 +6,7 @@ import re
 import secrets
 from collections import abc
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias, get_args
 
 from sqlalchemy import Row, func, insert, select, update
@@ -173,13 +173,23 @@ def _checked_scopes(scopes: abc.Collection[Scope]) -> tuple[Scope, ...]:
 
 
 def _checked_expiry(expires_at: datetime | None, now: datetime) -> datetime | None:
-    if expires_at is not None and expires_at <= now:
-        raise InvalidInput(
-            f"A key cannot expire at {expires_at.isoformat(timespec='seconds')}, which has passed.",
-            hint="Name a time in the future, or none.",
-            field="expires",
-        )
-    return expires_at
+    """The expiry in UTC."""
+    if expires_at is None:
+        return None
+    if expires_at <= now:
+        raise _wrong_expiry(expires_at, "has passed")
+    try:
+        return expires_at.astimezone(UTC)
+    except OverflowError as error:
+        raise _wrong_expiry(expires_at, "in UTC is after the year 9999") from error
+
+
+def _wrong_expiry(expires_at: datetime, reason: str) -> InvalidInput:
+    return InvalidInput(
+        f"A key cannot expire at {expires_at.isoformat(timespec='seconds')}, which {reason}.",
+        hint="Name a time in the future, or none.",
+        field="expires",
+    )
 
 
 def _checked_rate(rate: int | None) -> int | None:

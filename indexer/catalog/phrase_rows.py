@@ -1,6 +1,6 @@
 """The rows of saved phrases."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -71,14 +71,22 @@ def existing_phrases(connection: Connection, collection_id: str, names: Iterable
 
 def find_phrase(connection: Connection, collection_id: str, collection: str, name: str) -> PhraseRow:
     """The row of a phrase. Raises ``PhraseNotFound``."""
-    row = existing_phrases(connection, collection_id, [name]).get(name)
-    if row is None:
-        raise PhraseNotFound(
-            f"The collection {collection} has no phrase {name[:200]!r}.",
-            hint="List the phrases of the collection.",
-            field="phrase",
-        )
-    return row
+    return find_phrases(connection, collection_id, collection, [name])[name]
+
+
+def find_phrases(
+    connection: Connection, collection_id: str, collection: str, names: Sequence[str]
+) -> dict[str, PhraseRow]:
+    """The rows of phrases. Raises ``PhraseNotFound`` for the first that does not exist."""
+    rows = existing_phrases(connection, collection_id, names)
+    for name in names:
+        if name not in rows:
+            raise PhraseNotFound(
+                f"The collection {collection} has no phrase {name[:200]!r}.",
+                hint="List the phrases of the collection.",
+                field="phrase",
+            )
+    return rows
 
 
 def read_phrase(connection: Connection, collection_id: str, collection: str, name: str) -> Phrase:

@@ -17,6 +17,7 @@ from indexer.catalog.phrase_rows import (
     existing_phrases,
     filter_columns,
     find_phrase,
+    find_phrases,
     history_of,
     next_version,
     own_tuning,
@@ -118,6 +119,12 @@ def get_phrase(catalog: Catalog, name: str, phrase: str) -> Phrase:
         return phrase_from(
             find_phrase(connection, collection_id, name, phrase), tuning_of(connection, collection_id, MODE)
         )
+
+
+def require_phrases(catalog: Catalog, name: str, names: abc.Sequence[str]) -> None:
+    """Raise ``PhraseNotFound`` unless all of these phrases exist."""
+    with catalog.reading(name) as (connection, collection_id):
+        find_phrases(connection, collection_id, name, names)
 
 
 def unpaused(catalog: Catalog, name: str, names: Iterable[str]) -> dict[str, bool]:

@@ -4,7 +4,7 @@ import logging
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Final
 
@@ -66,10 +66,10 @@ class LocalSegments:
         return self.names(collection_id)
 
     def remove(self, collection_id: str, name: str) -> None:
-        """Remove its folder; where that fails, the next sweep tries again."""
+        """Remove its folder, if it is there; where that fails, the next sweep tries again."""
         folder = self.root / collection_id / name
         try:
-            with failpoint("remove", folder):
+            with suppress(FileNotFoundError), failpoint("remove", folder):
                 shutil.rmtree(folder)
         except OSError as error:
             _log.warning("%s is no longer needed and could not be removed: %s", folder, error)

@@ -344,7 +344,10 @@ def test_a_phrase_that_is_no_text(calls: Outcome, run: Run) -> None:
         assert "holds a lone surrogate" in refused.err
 
 
-@pytest.mark.parametrize(("name", "value"), [("SEGMENT_UNITS", "0"), ("PORT", "many"), ("ENGINE", "steam")])
+TOO_LONG = [("WITHDRAWN_DAYS", "1000000"), ("WEBHOOK_HOURS", "inf"), ("GRACE_S", "1e12"), ("KEEP_ALIVE_S", "99999999")]
+
+
+@pytest.mark.parametrize(("name", "value"), [("SEGMENT_UNITS", "0"), ("PORT", "many"), ("ENGINE", "steam"), *TOO_LONG])
 def test_a_wrong_setting(name: str, value: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(f"SPANSEEK_{name}", value)
     outcome = run("collections", "list")

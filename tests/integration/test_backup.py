@@ -111,6 +111,43 @@ def test_only_a_new_or_empty_folder_is_written_to(workspace: Workspace, tmp_path
         back_up(workspace.store, tmp_path / "backup")
 
 
+def test_two_backups_to_one_folder_do_not_harm_each_other(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy, copies = indexer.archives.backup.copy_catalog, []
+
+    def copy_beside_another(catalog: Catalog, path: Path) -> str:
+        copies.append(path)
+        if len(copies) == 1:
+            back_up(workspace.store, tmp_path / "backup")
+        return copy(catalog, path)
+
+    monkeypatch.setattr(indexer.archives.backup, "copy_catalog", copy_beside_another)
+    with pytest.raises(InvalidInput, match="not an empty folder"):
+        back_up(workspace.store, tmp_path / "backup")
+    store = restored(tmp_path / "backup")
+    with closing(store.catalog):
+        assert ids_of(store) == {"d0"}
+        assert damage(store) == []
+    assert {path.name for path in tmp_path.iterdir()} == {"data", "backup"}
+
+
+def test_a_backup_removes_no_folder_of_others(workspace: Workspace, tmp_path: Path) -> None:
+    kept = tmp_path / "backup.part" / "letter"
+    kept.parent.mkdir()
+    kept.touch()
+    back_up(workspace.store, tmp_path / "backup")
+    assert kept.exists()
+
+
+def test_a_backup_lies_outside_of_the_data_folder(workspace: Workspace, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(workspace.store.data_dir)
+    for folder in (workspace.store.data_dir / "collections" / "backup", tmp_path / "link" / "backup"):
+        with pytest.raises(InvalidInput, match="lies in the data folder"):
+            back_up(workspace.store, folder)
+        assert not folder.exists()
+
+
 def test_a_copy_shares_no_bytes_with_the_store(workspace: Workspace, tmp_path: Path) -> None:
     made = back_up(workspace.store, tmp_path / "backup")
     for path in made.folder.rglob("*"):

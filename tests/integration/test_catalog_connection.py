@@ -98,6 +98,8 @@ def test_a_file_that_is_no_database_is_unavailable(tmp_path):
 def test_a_folder_that_cannot_be_made_is_unavailable(tmp_path):
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(CatalogUnavailable, match="does not answer"):
+        Catalog(f"sqlite:///{tmp_path}/file/folder/c.db")
+    with pytest.raises(CatalogUnavailable, match="file is a file, and no folder"):
         Catalog(f"sqlite:///{tmp_path}/file/c.db")
 
 

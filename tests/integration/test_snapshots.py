@@ -128,6 +128,27 @@ def test_everything_of_a_collection_is_restored_in_any_catalog(
     assert workspace.search("cancel my plan", "back")[:1] == workspace.search("cancel my plan", "c")[:1]
 
 
+def test_two_snapshots_of_one_name_are_both_whole(workspace: Workspace, tmp_path: Path) -> None:
+    path, nested = tmp_path / "c.tar", []
+
+    def beside_another(done: int, total: int) -> None:
+        if not nested:
+            nested.append(done)
+            create_archive(workspace.store, "c", path)
+
+    create_archive(workspace.store, "c", path, beside_another)
+    assert check_archive(path, lambda done, total: None).documents == 2
+    assert {each.name for each in tmp_path.iterdir()} == {"data", "c.tar"}
+
+
+def test_a_task_that_runs_again_removes_what_its_killed_run_left(workspace: Workspace) -> None:
+    service, folder = SnapshotService(workspace.store), workspace.store.data_dir / "snapshots" / "c"
+    folder.mkdir(parents=True)
+    (folder / f"{'0' * 24}.tar.partial-12345678").touch()
+    service.create("c", id="0" * 24)
+    assert [path.name for path in folder.iterdir()] == [f"{'0' * 24}.tar"]
+
+
 def test_a_restored_collection_can_be_written_to(workspace: Workspace, tmp_path: Path) -> None:
     create_archive(workspace.store, "c", tmp_path / "c.tar")
     restore_archive(workspace.store, tmp_path / "c.tar", "twin")

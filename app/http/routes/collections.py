@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from app.answers import described
 from app.collections.answers import CollectionDescription, CollectionList, DeletedCollection
+from app.collections.bounds import span_bounds
 from app.collections.recipes import CollectionOptions
 from app.http.auth import CallerDependency
 from app.http.openapi import api_router, problems
@@ -42,8 +43,10 @@ class RecipeBody(RepresentationOptions):
     span_units: Annotated[SpanUnitsOptions | None, described("The bounds of a span's length, in units.")] = None
 
     def recipe(self) -> CollectionOptions:
-        """The options for the service. Raises ``InvalidInput`` for representations that cannot be."""
+        """The options for the service. Raises ``InvalidInput`` for bounds and representations that cannot be."""
         shortest, longest = (self.span_units.shortest, self.span_units.longest) if self.span_units else (None, None)
+        if shortest is not None and longest is not None:
+            span_bounds(shortest, longest)
         return CollectionOptions(
             self.encoder, shortest, longest, representations=self.chosen(), store_text=self.store_text
         )

@@ -1,7 +1,7 @@
 """``/admin/keys``: create, list and revoke API keys."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import Path
@@ -111,7 +111,7 @@ def create_api_key(body: NewKeyBody, caller: CallerDependency) -> Response:
         body.name,
         body.scopes,
         body.collections,
-        expires_at=None if body.expires_at is None else body.expires_at.astimezone(UTC),
+        expires_at=body.expires_at,
         rate=body.rate,
         filter=None if body.filter is None else json_of(body.filter),
     )

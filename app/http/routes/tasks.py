@@ -23,6 +23,7 @@ from app.http.schemas import CollectionPath
 from app.requests import Body, CollectionName
 from app.tasks.answers import KindName, TaskDescription, TaskPage
 from app.tasks.service import MAX_LISTED
+from indexer.catalog.phrases import require_phrases
 from indexer.catalog.tasks import Status
 from models.types import JsonValue
 
@@ -213,6 +214,8 @@ async def add_file(
 def create_task(body: NewTaskBody, caller: CallerDependency) -> Response:
     """Queue long work. Tasks of one collection run one after the other, in their order."""
     caller.require("index" if body.kind == "backfill" else "admin", body.collection)
+    if isinstance(body, BackfillTask):
+        require_phrases(caller.backend.store.catalog, body.collection, body.phrases)
     size = len(to_json(body))
     return answer_response(caller.backend.tasks.add(body.kind, body.collection, body.options(), size), 202)
 

@@ -81,6 +81,8 @@ def test_only_who_administers_everything_makes_keys(server, rights) -> None:
         {"scopes": ["everything"]},
         {"expires_at": "2020-01-01T00:00:00Z"},
         {"expires_at": "2099-01-01T00:00:00"},
+        {"expires_at": "9999-12-31T23:59:59-14:00"},
+        {"expires_at": "0001-01-01T00:00:00+14:00"},
         {"rate": 0},
     ],
 )

@@ -225,10 +225,15 @@ def test_reindexing_purging_and_backfilling_are_tasks(client) -> None:
     client.post("/collections/sample/documents/delete", {"filter": {"document": {"kind": "call"}}})
     assert run(kind="purge").result is not None
     assert client.get("/collections/sample").json()["documents"] == 41
-    failed = ended(
-        client, queued(client.post("/tasks", {"kind": "backfill", "collection": "sample", "phrases": ["x"]}))
-    )
-    assert (failed.status, failed.error and failed.error.code) == ("failed", "phrase_not_found")
+
+
+def test_a_task_that_would_fail_is_refused(client, problem) -> None:
+    client.post("/collections/sample/phrases", {"text": "cancel", "threshold": 0.9, "backfill": False})
+    backfill = {"kind": "backfill", "collection": "sample", "phrases": ["cancel", "x"]}
+    problem(client.post("/tasks", backfill), 404, "phrase_not_found")
+    reindex = {"kind": "reindex", "collection": "sample", "span_units": {"shortest": 5, "longest": 2}}
+    problem(client.post("/tasks", reindex), 422, "invalid_input")
+    assert client.get("/tasks").json()["tasks"] == []
 
 
 def test_a_calibration_is_a_task(client) -> None:

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from app.answers import json_values
+from app.http.app import create_app
 from app.webhooks.answers import WebhookDescription
+from models.errors import InvalidInput
 from tests.integration.http.conftest import read_answer
 from tests.receivers import Received, Receiver, receiving
 
@@ -25,6 +27,11 @@ def local(settings):
 def ask(client: Any, method: str, path: str, body: object = None) -> Any:
     given = {} if body is None else {"json": body}
     return client.run(client.http.request(method, path, headers=client.headers, **given))
+
+
+def test_networks_that_are_none_stop_the_server_at_once(settings) -> None:
+    with pytest.raises(InvalidInput, match="SPANSEEK_WEBHOOK_NETWORKS"):
+        create_app(settings.model_copy(update={"webhook_networks": "10.0.0.1/8"}))
 
 
 def test_webhooks_are_made_listed_changed_and_deleted(start, settings, problem) -> None:

@@ -16,6 +16,7 @@ from indexer.nuggets.recipe import NuggetRecipe, with_nuggets
 from indexer.nuggets.representation import stored_nuggets
 from indexer.nuggets.rows import NuggetRows
 from indexer.segments import layout
+from indexer.segments.local import LocalSegments
 from indexer.segments.manifest import damages, read_manifest
 from indexer.segments.reader import Segment
 from indexer.segments.writer import PartUnits, SegmentWriter
@@ -178,6 +179,11 @@ def test_a_folder_is_never_written_twice(tmp_path: Path) -> None:
     write(tmp_path / "one", DOCUMENTS[:1])
     with pytest.raises(FileExistsError):
         SegmentWriter(tmp_path / "one", RECIPE)
+
+
+def test_removing_what_is_not_there_is_no_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    LocalSegments(tmp_path).remove("c", "gone")
+    assert caplog.text == ""
 
 
 def test_any_flipped_bit_is_found(copied: tuple[Path, str]) -> None:
