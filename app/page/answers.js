@@ -9,8 +9,11 @@ export const FEWEST = 5;
 export class Answers {
   constructor(collection, phrase) {
     Object.assign(this, { collection, phrase, place: `answers ${collection} ${phrase}` });
-    this.all = new Map(JSON.parse(localStorage.getItem(this.place) || "[]"));
+    this.read();
   }
+
+  // Another tab may have answered meanwhile.
+  read() { this.all = new Map(JSON.parse(localStorage.getItem(this.place) || "[]")); }
 
   // What is known of each hit, by its key: true or false.
   get known() { return new Map([...this.all].map(([key, one]) => [key, one.match])); }
@@ -19,17 +22,17 @@ export class Answers {
 
   // The same answer again takes it back.
   give(hit, match) {
-    const key = keyOf(hit);
-    if (this.all.get(key)?.match === match) this.all.delete(key);
-    else {
-      this.all.delete(key);
-      this.all.set(key, { match, span: { document_id: hit.document_id, start: hit.start, end: hit.end } });
-    }
+    const key = keyOf(hit), before = this.all.get(key)?.match;
+    this.read();
+    this.all.delete(key);
+    if (before !== match) this.all.set(key, { match, span: { document_id: hit.document_id, start: hit.start, end: hit.end } });
     this.keep();
   }
 
   undo() {
-    this.all.delete([...this.all.keys()].at(-1));
+    const last = [...this.all.keys()].at(-1);
+    this.read();
+    this.all.delete(last);
     this.keep();
   }
 

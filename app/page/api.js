@@ -43,8 +43,21 @@ export async function call(method, path, { body, signal, type = "application/jso
     if (error.name === "AbortError") throw error;
     throw unreached();
   }
-  if (response.ok && reader) return reader(response);
-  return answered(response.ok, response.status, await response.json().catch(() => ({})), used);
+  try {
+    if (response.ok && reader) return await reader(response);
+    return answered(response.ok, response.status, await read(response), used);
+  } catch (error) {
+    if (error instanceof ApiError || error.name === "AbortError") throw error;
+    throw unreached();
+  }
+}
+
+// A refusal may have no problem document; an answer that is cut off, or a proxy's page, is none.
+async function read(response) {
+  try { return await response.json(); } catch (error) {
+    if (response.ok || error.name === "AbortError") throw error;
+    return {};
+  }
 }
 
 function answered(isGood, status, answer, used) {
@@ -68,7 +81,9 @@ export async function send(path, file, headers, onprogress) {
   await new Promise((done) => { request.onloadend = done; request.send(file); });
   if (!request.status) throw unreached();
   let answer = {};
-  try { answer = JSON.parse(request.responseText); } catch { /* no problem document */ }
+  try { answer = JSON.parse(request.responseText); } catch {
+    if (request.status < 400) throw unreached();
+  }
   return answered(request.status < 400, request.status, answer, used);
 }
 

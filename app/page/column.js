@@ -41,10 +41,10 @@ export class Column {
     this.charts = el("div", { class: "charts" });
     this.slider = new ThresholdSlider(state[place(index)] || this.own || 0, (value) => this.describe(value), (value) => this.moved(value));
     this.list = new VirtualList(t("hits_of", { name }), (item, number, room) => this.row(item, number, room));
-    const saving = star(this.request, () => this.threshold());
-    const tools = el("div", { class: "row tools-line" }, this.words, saving.button, exportMenu(this.request, () => this.exported()));
+    this.star = star(this.request, () => this.threshold());
+    const tools = el("div", { class: "row tools-line" }, this.words, this.star.button, exportMenu(this.request, () => this.exported()));
     this.element = el("section", { "aria-label": name }, el("h2", { class: isNamed ? null : "hidden" }, name), this.verdict.element,
-      el("section", { class: "panel threshold", "aria-label": t("threshold_of", { name }) }, this.slider.element, this.note), tools, saving.place, this.list.element, this.charts);
+      el("section", { class: "panel threshold", "aria-label": t("threshold_of", { name }) }, this.slider.element, this.note), tools, this.star.place, this.list.element, this.charts);
     this.slider.show(histogram(hits.map((hit) => hit.score)));
   }
 
@@ -55,7 +55,15 @@ export class Column {
   moved(value) {
     this.apply();
     clearTimeout(this.saving);
-    this.saving = setTimeout(() => update({ [place(this.index)]: String(value) }), 200);
+    this.unsaved = String(value);
+    this.saving = setTimeout(() => this.settle(), 200);
+  }
+
+  // Writes what was moved last into the address, before another search changes that.
+  settle() {
+    clearTimeout(this.saving);
+    if (this.unsaved) update({ [place(this.index)]: this.unsaved });
+    this.unsaved = "";
   }
 
   // Answers are asked for where thresholds can be proposed from them.
@@ -81,7 +89,7 @@ export class Column {
   }
 
   open(hit) {
-    update({ d: hit.document_id, at: String(hit.start) });
+    update({ d: hit.document_id, at: String(hit.start), u: "" });
     showDocument(hit, { ...this.request, threshold: this.slider.value }, { noise: this.floor, answers: this.answers.known, narrow: this.narrow });
   }
 
@@ -93,7 +101,7 @@ export class Column {
 
   // Exact counts and the noise band, an estimate of what is not in the list, and charts; each where it can be had.
   async ask(signal) {
-    await Promise.all([this.count(signal), this.estimateAll(signal)]);
+    await Promise.all([this.count(signal), this.estimateAll(signal), this.star.show(signal)]);
     this.apply();
     const floor = this.slider.value || (this.isJudged && this.isSpans ? "auto" : this.noise);
     if (floor) charts(this.request, floor, signal).then((made) => this.charts.replaceChildren(...made), () => {}); // else left out
@@ -138,7 +146,8 @@ export class Column {
       return { hit, answer, level: levelOf(hit, { answer, ...options }) };
     });
     const unsure = likely.filter((hit) => levelOf(hit, { answer: known.get(keyOf(hit)) }) === "unsure").length;
-    this.verdict.show({ likely: likely.length, unsure, near: near.length, unlikely: unlikely.length }, this.choice, {
+    const below = this.slider.value ? grouped(this.hits, { answers: known, isRead: this.isJudged }).likely.length - likely.length : 0;
+    this.verdict.show({ likely: likely.length, unsure, near: near.length, unlikely: unlikely.length, below }, this.choice, {
       notice: this.notice, isJudged: this.isJudged, isComplete: this.verified?.complete, isDraft: this.isDraft, estimate: this.estimate, noise: this.noise });
     this.words.textContent = this.said(this.shown.length);
     this.list.show(this.shown);
@@ -178,15 +187,21 @@ export class Column {
     }
   }
 
-  // The threshold of what is shown: the slider's, else the point from which on a match is more probable than not.
+  // The threshold of what is shown: the slider's, else the point from which on a match is more probable than not. A saved phrase
+  // is matched by meaning: the scale of another mode says nothing of it, and without the second look it has none of its own.
   async threshold() {
-    if (this.slider.value || !this.isJudged || !this.isSpans) return { value: this.slider.value || this.noise || 0, on: "score" };
-    const { threshold } = await post("/search", { ...this.request, threshold: "auto", top_k: 1, verify: 0 });
+    if (this.isSpans && (this.slider.value || !this.isJudged)) return { value: this.slider.value || this.noise || 0, on: "score" };
+    if (!this.isJudged) return {};
+    const { threshold } = await post("/search", { ...this.request, mode: "best_span", threshold: "auto", top_k: 1, verify: 0 });
     return { value: threshold.value, on: threshold.on };
   }
 
+  // `isOwn`: what is listed is neither all that reaches the threshold nor all of it that the second look calls likely.
   exported() {
-    return { hits: this.shown.map((one) => one.hit), threshold: this.slider.value, likely: this.isJudged && this.choice === "likely" };
+    const hits = this.shown.map((one) => one.hit), threshold = this.slider.value;
+    const likely = this.isJudged && this.choice === "likely";
+    const meant = new Set(reaching(this.hits, threshold).filter((hit) => !likely || hit.verdict === "match"));
+    return { hits, threshold, likely, isOwn: hits.length !== meant.size || !hits.every((hit) => meant.has(hit)) };
   }
 
   failed(error) {
@@ -194,5 +209,5 @@ export class Column {
     this.note.replaceChildren(problem(error));
   }
 
-  close() { this.list.close(); this.proposing?.abort(); }
+  close() { clearTimeout(this.saving); this.list.close(); this.proposing?.abort(); }
 }

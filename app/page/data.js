@@ -62,7 +62,9 @@ function actions(name, again) {
   }, () => t("deleted", { name }));
   const rename = async (event) => {
     event.preventDefault();
-    input.value = collectionName(input.value);
+    const alias = collectionName(input.value);
+    if (!alias) { fieldProblem(input, { message: t("alias_empty") }); return; }
+    input.value = alias;
     try { await put(`/aliases/${part(input.value)}`, { collection: name }); } catch (error) { fieldProblem(input, error); return; }
     const done = t("alias_set", { name, alias: input.value });
     say(done);

@@ -42,7 +42,7 @@ export class DocumentText {
     const { blocks, element } = this.stretches[number] ?? {};
     if (!blocks || element.firstChild) return;
     element.append(...blocks.flatMap((block) => [this.above.has(block.start) ? el("p", { class: "meta turn" }, this.above.get(block.start)()) : "",
-      el("p", { class: "text block" }, marked(this.text, block, this.marks))]).filter(Boolean));
+      el("p", { class: "text block", dir: "auto" }, marked(this.text, block, this.marks))]).filter(Boolean));
   }
 
   fillRest(stretches, number) {

@@ -54,10 +54,11 @@ export function clearProblem(control) {
   if (control.nextElementSibling?.classList.contains("wrong")) control.nextElementSibling.remove();
 }
 
-// A button that asks once more before it acts.
+// A button that asks once more before it acts. The second click of a double one is no answer.
 export function sureButton(label, sure, action) {
   const button = el("button", { type: "button", class: "plain" }, label);
   const again = (event) => {
+    if (event.detail > 1) return;
     if (event.type === "click" && button.textContent === sure) action();
     else button.textContent = event.type === "click" ? sure : label;
   };

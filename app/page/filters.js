@@ -6,7 +6,10 @@ import { currentLanguage, t } from "./words.js";
 const SOME = 5;
 const ALL = 1000;
 
-export const filtersOf = () => JSON.parse(state.f || "{}");
+// A link may hold anything; what is wrong with it is said where the server has read it.
+export function filtersOf() {
+  try { return { ...JSON.parse(state.f || "{}") }; } catch { return {}; }
+}
 const shown = (value) => (typeof value === "object" ? JSON.stringify(value) : String(value));
 const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
@@ -42,7 +45,7 @@ export class Filters {
 
   name() {
     const { expression, ...levels } = filtersOf();
-    const active = Object.values(levels).flatMap((fields) => Object.entries(fields)).map(([name, value]) => `${name} ${shown(value)}`);
+    const active = Object.values(levels).flatMap((fields) => Object.entries(fields ?? {})).map(([name, value]) => `${name} ${shown(value)}`);
     if (expression) active.push(expression);
     this.summary.textContent = active.length ? t("filtered_by", { what: active.join(", ") }) : t("filter_by");
   }

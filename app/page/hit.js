@@ -94,7 +94,7 @@ export function hitRow(hit, index, { room, level, answer, phrase, more, on }) {
   },
   el("button", { class: "quiet sign turn-more", type: "button", title: t("said_before"), "aria-label": t("said_before"), "aria-expanded": String(Boolean(more)), onclick: () => on.more(hit) }, more ? "\u25be" : "\u25b8"),
   el("span", { class: "who meta", title: [place, title, metadata(hit)].filter(Boolean).join(" \u00b7 ") }, place ? el("b", {}, place, " ") : null, short(title)),
-  el("p", { class: "said" }, highlighted(hit, room, { level, phrase })),
+  el("p", { class: "said", dir: "auto" }, highlighted(hit, room, { level, phrase })),
   el("span", { class: "notes" }, tags(hit, { level, answer })),
   on.answer ? el("span", { class: "judge" }, judge(t("yes"), "\u2713", true), judge(t("no"), "\u2717", false)) : null,
   more);

@@ -32,10 +32,23 @@ const placeOf = ({ span }) => JSON.stringify(span);
 export class LabelStore {
   constructor(collection, phrase) {
     this.place = `labels ${collection} ${phrase}`;
-    ({ labels: this.labels, drawnAt: this.drawnAt } = JSON.parse(localStorage.getItem(this.place)) || { labels: [], drawnAt: null });
+    ({ labels: this.labels, drawnAt: this.drawnAt } = this.read());
+    this.known = new Set(this.labels.map(placeOf));
+  }
+
+  read() { return JSON.parse(localStorage.getItem(this.place)) || { labels: [], drawnAt: null }; }
+
+  // Another tab may have labelled meanwhile: what it has added comes first, and what it has taken back is gone here, too.
+  merge() {
+    const stored = new Map(this.read().labels.map((one) => [placeOf(one), one]));
+    const own = this.labels.filter((one) => stored.has(placeOf(one)) || !this.known.has(placeOf(one)));
+    for (const key of [...this.known, ...own.map(placeOf)]) stored.delete(key);
+    this.labels.splice(0, this.labels.length, ...stored.values(), ...own);
+    this.known = new Set(this.labels.map(placeOf));
   }
 
   keep() {
+    this.merge();
     const labels = this.labels.map(({ context, context_start, says, ...label }) => label);
     if (labels.length) localStorage.setItem(this.place, JSON.stringify({ labels, drawnAt: this.drawnAt }));
     else localStorage.removeItem(this.place);

@@ -2,6 +2,7 @@ import { get, part } from "./api.js";
 import { copy } from "./clipboard.js";
 import { csv, download, el, fill, problem, say, select, table, when } from "./dom.js";
 import { citation } from "./places.js";
+import { inUnits, readDocument } from "./texts.js";
 import { t } from "./words.js";
 
 const AGAIN_MS = 2000;
@@ -64,8 +65,14 @@ export class Matches {
 
   // The search for its phrase, with its document open at the match.
   linked(one) {
-    const query = new URLSearchParams({ c: this.collection, q: this.phrases.get(one.phrase) ?? one.text ?? one.phrase, d: one.document_id, at: String(one.start) });
+    const query = new URLSearchParams({ c: this.collection, q: this.phrases.get(one.phrase) ?? one.text ?? one.phrase, d: one.document_id, at: String(one.start), u: "cp" });
     return el("a", { href: `./?${query}` }, one.document_id);
+  }
+
+  // A citation counts as those of hits do; without its document, as the match does.
+  async cite(one) {
+    const place = await readDocument(this.collection, one.document_id).then((document) => ({ start: inUnits(document, one.start), end: inUnits(document, one.end) }), () => ({}));
+    copy(citation({ ...one, ...place, metadata: {} }), t("citation_copied"));
   }
 
   // A match as text; what stands around it, and its citation, on demand.
@@ -74,7 +81,7 @@ export class Matches {
     const around = el("button", { type: "button", class: "quiet", "aria-label": t("show_around", { text: one.text }), onclick: async () => {
       try {
         const { before, text, after } = await get(`/collections/${part(this.collection)}/matches/${one.match}?context=${CONTEXT}`);
-        place.replaceChildren(before, el("mark", {}, text), after, " ", el("button", { type: "button", class: "quiet", onclick: () => copy(citation({ ...one, metadata: {} }), t("citation_copied")) }, t("copy_citation")));
+        place.replaceChildren(before, el("mark", {}, text), after, " ", el("button", { type: "button", class: "quiet", onclick: () => this.cite(one) }, t("copy_citation")));
       } catch (error) { place.append(` ${error.message}`); }
     } }, "\u2026");
     place.append(around);

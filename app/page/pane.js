@@ -25,7 +25,7 @@ export function closePane({ isFocused = true } = {}) {
   if (!pane()) return;
   pane().remove();
   layout()?.classList.remove("with-pane");
-  update({ d: "", at: "" });
+  update({ d: "", at: "", u: "" });
   dispatchEvent(new Event("resize"));
   if (isFocused && opener?.isConnected) opener.focus({ preventScroll: true });
 }

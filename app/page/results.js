@@ -3,8 +3,9 @@ import { Column, place } from "./column.js";
 import { el } from "./dom.js";
 import { filtersOf } from "./filters.js";
 import { CONTEXT } from "./hit.js";
-import { state } from "./state.js";
+import { state, update } from "./state.js";
 import { tabbed } from "./tabs.js";
+import { inUnits, readDocument } from "./texts.js";
 import { t } from "./words.js";
 
 export const MODES = ["best_span", "lexical", "hybrid", "facets", "restorable", "maxsim"];
@@ -60,7 +61,7 @@ export async function showHits(results, signal, { early, isDraft = false, onshow
   for (const column of columns) column.apply();
   onshown(columns);
   if (isDraft) return;
-  reopen(columns);
+  await reopen(columns, signal);
   const isRead = columns.every((one) => one.verified?.complete !== false);
   if (!isRead || !columns.every((one) => one.isWhole)) {
     const most = columns[0].isRestored ? MOST_RESTORED : MOST;
@@ -76,9 +77,15 @@ export async function showHits(results, signal, { early, isDraft = false, onshow
   await Promise.all(columns.map((one) => one.ask(signal)));
 }
 
-// The document that the address names, at the hit that it names.
-function reopen(columns) {
+// The document that the address names, at the hit that it names. A match (`u=cp`) counts code points, as restored texts do.
+async function reopen(columns, signal) {
   if (!state.d) return;
+  if (state.u) {
+    const { d: id, at } = state;
+    const place = columns[0].isRestored ? at : await readDocument(state.c, id).then((document) => inUnits(document, Number(at)), () => at);
+    if (signal.aborted || state.d !== id) return;
+    update({ at: String(place), u: "" });
+  }
   const isMeant = (hit) => hit.document_id === state.d && String(hit.start) === state.at;
   const column = columns.find((one) => one.hits.some(isMeant)) || columns[0];
   column.open(column.hits.find(isMeant) || { document_id: state.d, start: Number(state.at), mode: column.request.mode });

@@ -57,13 +57,19 @@ export function closeView() {
   columns = [];
 }
 
+// What changes with the phrase. A threshold is of one phrase; a table of phrases has one for all.
+function phrased(q) {
+  for (const column of columns) column.settle();
+  return q === state.q || state.many ? { q } : { q, t: "", t2: "" };
+}
+
 // The best hits follow what is written. A written phrase has one place in the browser's history.
 function typed(view) {
   clearTimeout(typing);
   const q = view.query.value.trim();
   if (state.many || q.length < LEAST_TYPED || q === state.q) return;
   typing = setTimeout(() => {
-    update({ q, d: "", at: "" }, !view.isTyped);
+    update({ ...phrased(q), d: "", at: "" }, !view.isTyped);
     view.isTyped = true;
     search(view, { isDraft: true });
     typing = setTimeout(() => search(view), RESTED_MS);
@@ -94,7 +100,7 @@ function queryForm(view, collections) {
   const submit = (event) => {
     event.preventDefault();
     clearTimeout(typing);
-    update({ q: view.query.value.trim(), d: "", at: "" }, !view.isTyped);
+    update({ ...phrased(view.query.value.trim()), d: "", at: "" }, !view.isTyped);
     view.isTyped = false;
     if (state.q) search(view); else searchView(view.main);
   };
@@ -117,16 +123,16 @@ function modesOf({ nuggets, representations }) {
 function options(view) {
   const { query, main } = view;
   const modes = modesOf(view.collection);
-  const whole = (changes, focus) => { update({ q: query.value.trim(), ...changes }, true); searchView(main, focus); };
-  const choose = (changes) => { update({ q: query.value.trim(), ...changes }, true); if (state.q) search(view); };
+  const whole = (changes, focus) => { update({ ...phrased(query.value.trim()), ...changes }, true); searchView(main, focus); };
+  const choose = (changes) => { update({ ...phrased(query.value.trim()), ...changes }, true); if (state.q) search(view); };
   const choice = (label, name, values, kind) => el("div", { class: kind }, field(label, select(values, state[name], (value) => choose({ [name]: value }))));
   const others = () => [["", t("compare_nothing")], ...modes.filter(([name]) => name !== (state.mode || "best_span"))];
-  const compare = select(others(), state.vs, (value) => choose({ vs: value }));
+  const compare = select(others(), state.vs, (value) => choose({ vs: value, t2: "" }));
   const mode = select(modes, state.mode || "best_span", (value) => {
-    choose({ mode: value === "best_span" ? "" : value, ...(state.vs === value && { vs: "" }) });
+    choose({ mode: value === "best_span" ? "" : value, t: "", ...(state.vs === value && { vs: "", t2: "" }) });
     fill(compare, others(), state.vs);
   });
-  const many = el("button", { type: "button", class: "plain wide", "aria-pressed": String(Boolean(state.many)), onclick: () => whole({ many: state.many ? "" : "1", q: query.value.split("\n")[0].trim() }, "#query") }, t("several_phrases"));
+  const many = el("button", { type: "button", class: "plain wide", "aria-pressed": String(Boolean(state.many)), onclick: () => whole({ many: state.many ? "" : "1", q: query.value.split("\n")[0].trim(), t: "", t2: "" }, "#query") }, t("several_phrases"));
   const chosen = ["mode", "vs", "b", "x"].filter((name) => state[name]).length;
   return el("details", { class: "panel", open: chosen > 0 && isWide() }, el("summary", {}, t("more_options"), chosen ? el("span", { class: "meta" }, ` ${t("chosen_count", { count: chosen })}`) : null), el("div", { class: "options" },
     el("div", { class: "wide" }, field(t("how_to_search"), mode)), state.many ? null : el("div", { class: "wide" }, field(t("compare_with"), compare)),

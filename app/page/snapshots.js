@@ -1,6 +1,6 @@
 import { ApiError, call, get, part, post } from "./api.js";
 import { el, field, problem, say, size, sureButton, when } from "./dom.js";
-import { hasEnded } from "./tasks.js";
+import { follow, hasEnded } from "./tasks.js";
 import { t } from "./words.js";
 
 // The snapshots of a collection: made and restored by tasks, downloaded and deleted.
@@ -46,7 +46,7 @@ export class Snapshots {
     try {
       let task = await answer;
       this.tasks.show();
-      while (!hasEnded(task)) task = await get(`/tasks/${part(task.id)}?wait=5`);
+      while (!hasEnded(task)) task = await follow(task, 5);
       await Promise.all([this.tasks.show(), this.show(), this.changed()]);
       if (task.status !== "done") throw new ApiError(0, { detail: task.error?.detail || t("snapshot_failed"), hint: task.error?.hint });
       say(t(done));

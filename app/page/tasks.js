@@ -5,6 +5,17 @@ import { t } from "./words.js";
 const AGAIN_MS = 1000;
 const ENDED = ["done", "failed", "cancelled"];
 export const hasEnded = (task) => ENDED.includes(task.status);
+// The server was not reached, or cannot answer at present.
+const isPassing = ({ status }) => status === 0 || status === 429 || status >= 500;
+
+// A task as it is by now. Where the answer is lost, it is asked for again later.
+export async function follow(task, wait) {
+  try { return await get(`/tasks/${part(task.id)}?wait=${wait}`); } catch (error) {
+    if (!isPassing(error)) throw error;
+    await new Promise((done) => { setTimeout(done, AGAIN_MS); });
+    return task;
+  }
+}
 
 // The latest tasks of a collection with their progress, read again while one of them runs.
 export class Tasks {
@@ -20,10 +31,12 @@ export class Tasks {
       const { tasks } = await get(`/tasks?limit=10&collection=${part(this.collection)}`);
       this.list.replaceChildren(...(tasks.length ? tasks.map((task) => this.row(task))
         : [el("p", { class: "muted" }, t("no_tasks"))]));
-      if (tasks.some((task) => !hasEnded(task))) {
-        this.timer = setTimeout(() => { if (this.element.isConnected) this.show(); }, AGAIN_MS);
-      }
-    } catch (error) { this.list.replaceChildren(problem(error)); }
+      if (tasks.every(hasEnded)) return;
+    } catch (error) {
+      this.list.replaceChildren(problem(error));
+      if (!isPassing(error)) return;
+    }
+    this.timer = setTimeout(() => { if (this.element.isConnected) this.show(); }, AGAIN_MS);
   }
 
   row(task) {

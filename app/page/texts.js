@@ -42,6 +42,9 @@ export function turnBefore({ text, parts = [], metadata }, hit) {
   return { text: text.slice(start, end), part_metadata: fields, metadata };
 }
 
+// An offset in code points, as matches have it, in UTF-16.
+export const inUnits = ({ text }, at) => Array.from(text).slice(0, at).join("").length;
+
 // Offsets in UTF-16, as the page has them, in code points, as labels have them.
 export function inPoints({ text }, { start, end }) {
   const from = Array.from(text.slice(0, start)).length;

@@ -1,11 +1,11 @@
-import { ApiError, get, part, put, send } from "./api.js";
+import { ApiError, part, put, send } from "./api.js";
 import { address } from "./collections.js";
 import { clearProblem, el, field, fieldProblem, problem, say, select, table } from "./dom.js";
 import { ENDINGS, kindOf } from "./files.js";
 import { collectionName, freeName, stem } from "./names.js";
 import { update } from "./state.js";
 import { tableForm } from "./table_form.js";
-import { hasEnded } from "./tasks.js";
+import { follow, hasEnded } from "./tasks.js";
 import { undoButton, writtenBy } from "./undo.js";
 import { roughly, t } from "./words.js";
 
@@ -52,11 +52,15 @@ export function uploadForm(collections, panels = NO_PANELS, changed = async () =
     for (const old of log.querySelectorAll(":scope > .problem, .file:has(.problem)")) old.remove();
     clearProblem(name);
     try {
-      const collection = await made(files[0]);
+      const refused = files.filter(refusal);
+      for (const file of refused) log.append(el("article", { class: "file" }, problem(refusal(file))));
+      const rest = files.filter((file) => !refused.includes(file));
+      if (!rest.length) return;
+      const collection = await made(rest[0]);
       if (!collection) return;
       update({ c: collection });
       await panels.follow(collection);
-      for (const file of files) await new Addition(collection, file, panels, changed).run(log);
+      for (const file of rest) await new Addition(collection, file, panels, changed).run(log);
       await changed();
     } catch (error) { log.append(problem(error)); }
   };
@@ -70,6 +74,12 @@ export function uploadForm(collections, panels = NO_PANELS, changed = async () =
   return drop;
 }
 
+// Why a file is not sent at all, before a collection is made for it; a folder that is dropped looks like an empty file.
+function refusal({ name, size }) {
+  if (kindOf(name) && size) return null;
+  return new ApiError(0, { detail: t("not_sent", { file: name }), hint: t(kindOf(name) ? "empty_hint" : "not_sent_hint") });
+}
+
 // A file on its way into a collection. It has a place of its own in the log; what goes wrong with it does not stop others.
 class Addition {
   constructor(collection, file, panels, changed) {
@@ -80,7 +90,6 @@ class Addition {
     log.append(this.place);
     const { kind, file } = this;
     try {
-      if (!kind) throw new ApiError(0, { detail: t("not_sent", { file: file.name }), hint: t("not_sent_hint") });
       if (kind.kind === "table") this.place.replaceChildren(await tableForm(file, kind, (columns) => this.table(columns)));
       else await this.stream({});
     } catch (error) { this.place.replaceChildren(problem(error)); }
@@ -100,7 +109,11 @@ class Addition {
     const { path, type, unit } = SENT[kind.kind];
     const headers = { "Content-Type": type, ...(kind.packed && path !== "files" && { "Content-Encoding": "gzip" }) };
     const query = new URLSearchParams(path === "files" ? { name: file.name } : columns);
-    let task = await send(`/collections/${part(this.collection)}/${path}?${query}`, file, headers, (share) => { bar.value = share; });
+    // What is being sent would be lost with the page; the task goes on without it.
+    const warn = (event) => event.preventDefault();
+    addEventListener("beforeunload", warn);
+    let task;
+    try { task = await send(`/collections/${part(this.collection)}/${path}?${query}`, file, headers, (share) => { bar.value = share; }); } finally { removeEventListener("beforeunload", warn); }
     tasks.show();
     const started = performance.now();
     while (!hasEnded(task)) {
@@ -108,7 +121,7 @@ class Addition {
       if (total) bar.value = done / total;
       words.textContent = task.status === "queued" ? t("waiting", { file: file.name })
         : [t("indexing", { file: file.name, counts: summary(task.counts) }), ...left(performance.now() - started, task.progress)].join(", ");
-      task = await get(`/tasks/${part(task.id)}?wait=0.5`);
+      task = await follow(task, 0.5);
     }
     tasks.show();
     if (task.status !== "done") throw new ApiError(0, { detail: `${file.name}: ${task.error?.detail || task.status}`, hint: task.error?.hint });

@@ -24,9 +24,11 @@ export class Verdict {
   }
 }
 
-function judged({ likely, unsure, near, unlikely }, isComplete, estimate) {
-  const rest = unlikely ? ` ${t("rest")}` : "";
+// `below`: so many likely hits do not reach the threshold.
+function judged({ likely, unsure, near, unlikely, below }, isComplete, estimate) {
+  const rest = (unlikely ? ` ${t("rest")}` : "") + (below ? ` ${t("likely_below", { count: below })}` : "");
   const may = near ? t("near_count", { count: near }) : "";
+  if (!likely && below) return [el("strong", {}, t("likely_below", { count: below })), may ? ` ${t("near_only", { near: may })}` : ""];
   if (!likely) return [el("strong", {}, t("no_likely")), ` ${near ? t("near_only", { near: may }) + rest : t("nearest_only")}`];
   const doubt = unsure ? ` (${unsure === likely ? t("level_unsure") : t("unsure_count", { count: unsure })})` : "";
   return [el("strong", {}, t(isComplete ? "likely_count" : "likely_or_more", { count: likely })), doubt, may ? `, ${may}.` : ".", rest, estimate ? ` ${estimated(estimate, likely)}` : ""];

@@ -79,6 +79,7 @@ export const WORDS = {
     de: "Die Sammlung ist dann auch unter dem weiteren Namen zu finden; Links auf den alten gelten weiter.",
   },
   alias_name: { en: "Other name", de: "Weiterer Name" },
+  alias_empty: { en: "The name has to have a letter from a to z or a digit.", de: "Der Name braucht einen Buchstaben von a bis z oder eine Ziffer." },
   alias_set: { en: "{name} can now be found as {alias}, too.", de: "{name} ist nun auch als {alias} zu finden." },
   save: { en: "Save", de: "Speichern" },
 
@@ -93,6 +94,7 @@ export const WORDS = {
   named_after: { en: "named after the first file", de: "nach der ersten Datei benannt" },
   files: { en: "Files", de: "Dateien" },
   not_sent: { en: "{file} was not sent.", de: "{file} wurde nicht gesendet." },
+  empty_hint: { en: "It is empty, or a folder.", de: "Sie ist leer oder ein Ordner." },
   not_sent_hint: {
     en: "Files that end like this are not read. Save it as PDF, .docx, .xlsx, .eml, .html, .csv or .txt, or unpack it.",
     de: "Dateien mit dieser Endung werden nicht gelesen. Speichern Sie sie als PDF, .docx, .xlsx, .eml, .html, .csv oder .txt, oder entpacken Sie sie.",
@@ -311,6 +313,10 @@ export const WORDS = {
   no_likely: { en: "No likely match.", de: "Kein wahrscheinlicher Treffer." },
   likely_count: { en: ["1 likely match", "{count} likely matches"], de: ["1 wahrscheinlicher Treffer", "{count} wahrscheinliche Treffer"] },
   likely_or_more: { en: "{count} or more likely matches", de: "{count} oder mehr wahrscheinliche Treffer" },
+  likely_below: {
+    en: ["1 likely match lies below the threshold.", "{count} likely matches lie below the threshold."],
+    de: ["1 wahrscheinlicher Treffer liegt unter der Schwelle.", "{count} wahrscheinliche Treffer liegen unter der Schwelle."],
+  },
   unsure_count: { en: "{count} not sure", de: "{count} unsicher" },
   near_count: { en: "{count} may be near", de: "{count} vielleicht nah" },
   near_only: { en: "{near}, and differ in what is marked.", de: "{near}; sie weichen im Markierten ab." },
@@ -406,6 +412,11 @@ export const WORDS = {
 
   export: { en: "Export", de: "Exportieren" },
   exporting: { en: "Exporting", de: "Wird exportiert" },
+  not_written: { en: "What is listed can be written as CSV and NDJSON alone.", de: "Was in der Liste steht, ist nur als CSV und NDJSON zu schreiben." },
+  not_written_hint: {
+    en: "The server writes the other files, of all hits or of likely ones without your answers.",
+    de: "Die anderen Dateien schreibt der Server, von allen Treffern oder von wahrscheinlichen ohne Ihre Antworten.",
+  },
   exported: { en: "Exported", de: "Exportiert" },
   format_csv: { en: "CSV, for a spreadsheet", de: "CSV, für Tabellen" },
   format_xlsx: { en: "XLSX, for Excel", de: "XLSX, für Excel" },
@@ -421,6 +432,10 @@ export const WORDS = {
   saved_now: {
     en: ["Saved; 1 match now, new documents as they arrive.", "Saved; {count} matches now, new documents as they arrive."],
     de: ["Gespeichert; 1 Fund jetzt, neue Dokumente, sobald sie kommen.", "Gespeichert; {count} Funde jetzt, neue Dokumente, sobald sie kommen."],
+  },
+  saved_without: {
+    en: "Saved without a threshold, so nothing matches yet: choose one in Thresholds.",
+    de: "Ohne Schwelle gespeichert, also passt noch nichts: Wählen Sie eine unter Schwellen.",
   },
   saved_later: { en: "Saved; what is there is being matched.", de: "Gespeichert; was da ist, wird abgeglichen." },
   saved_already: {

@@ -114,6 +114,28 @@ def test_a_collection_gets_another_name(desktop, address):
     assert desktop.request.delete(f"{address}/aliases/kept-calls").ok
 
 
+def test_a_name_without_letters_is_refused_where_it_is_written(desktop):
+    desktop.goto("/?view=data&c=sample")
+    row = desktop.get_by_role("row").filter(has=desktop.get_by_role("link", name="sample", exact=True))
+    row.get_by_text("Give it another name").click()
+    row.get_by_label("Other name").fill("\u65e5\u672c\u8a9e")
+    row.get_by_role("button", name="Save").click()
+    row.get_by_role("alert").get_by_text("a letter from a to z").wait_for()
+    expect(row.get_by_label("Other name")).to_have_value("\u65e5\u672c\u8a9e")
+
+
+def test_a_double_click_deletes_nothing(desktop, address):
+    assert desktop.request.put(f"{address}/collections/kept-twice", data={}).ok
+    desktop.goto("/?view=data&c=sample")
+    row = desktop.get_by_role("row").filter(has=desktop.get_by_role("link", name="kept-twice"))
+    row.get_by_role("button", name="Delete").dblclick()
+    row.get_by_role("button", name="Delete for good").wait_for()
+    assert desktop.request.get(f"{address}/collections/kept-twice").ok
+    desktop.keyboard.press("Enter")
+    row.wait_for(state="detached")
+    assert desktop.request.get(f"{address}/collections/kept-twice").status == 404
+
+
 def test_what_is_wrong_with_a_field_stands_at_it_until_it_is_changed(desktop):
     refusal = {"detail": "The collection is there with another recipe.", "hint": "Choose another name."}
     desktop.route("**/collections/taken", lambda route: route.fulfill(status=409, json=refusal))

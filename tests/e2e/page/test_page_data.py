@@ -231,6 +231,29 @@ def test_an_upload_that_is_answered_by_a_task_is_followed_to_its_end(page):
     page.get_by_text("Left out of letter.txt: 2 pages.").wait_for()
 
 
+def test_a_lost_answer_does_not_end_the_progress_of_an_upload(desktop):
+    desktop.goto("/?view=data&c=sample")
+    into_new(desktop, "lost-answer")
+    desktop.route("**/tasks/*?wait=*", lambda route: route.abort(), times=1)
+    desktop.route("**/tasks?*", lambda route: route.abort(), times=1)
+    desktop.get_by_label("Files").set_input_files([file("note.txt", "A note.")])
+    desktop.get_by_text("note.txt: 1 indexed, 0 unchanged, 0 failed").first.wait_for()
+    tasks = desktop.get_by_role("region", name="Tasks")
+    tasks.get_by_text("done").first.wait_for()
+
+
+def test_files_that_cannot_be_read_leave_no_collection_behind(desktop):
+    desktop.goto("/?view=data&c=sample")
+    unreadable = [file("photo.png", "x"), file("nothing.txt", ""), file("rows.csv", "")]
+    desktop.get_by_label("Files").set_input_files(unreadable)
+    alerts = desktop.get_by_role("alert")
+    for name in ("photo.png", "nothing.txt", "rows.csv"):
+        alerts.get_by_text(f"{name} was not sent.").wait_for()
+    expect(alerts.get_by_text("It is empty, or a folder.")).to_have_count(2)
+    names = {one["name"] for one in desktop.request.get("/collections").json()["collections"]}
+    assert names.isdisjoint({"photo", "nothing", "rows"})
+
+
 def test_a_snapshot_is_made_downloaded_restored_and_deleted(page):
     name = f"kept-{page.viewport_size['width']}"
     page.goto("/?view=data&c=sample")

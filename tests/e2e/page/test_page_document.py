@@ -107,6 +107,21 @@ def test_restored_hits_say_so(desktop):
     assert units[:2] == ["utf16", "codepoint"]
 
 
+def test_long_values_break_and_texts_run_their_own_way(page):
+    text = "\u0644\u0645 \u064a\u0635\u0644 \u0637\u0631\u062f\u064a"
+    hit = HIT | {"start": 0, "end": len(text), "text": text, "metadata": {"note": "x" * 2000}}
+    document = {"id": "d", "text": text, "metadata": hit["metadata"]}
+    page.route("**/search", lambda route: route.fulfill(json={"hits": [hit]}))
+    page.route("**/documents/d?*", lambda route: route.fulfill(json=document))
+    page.goto("/?c=sample&q=stop")
+    said = page.locator(".card .said")
+    expect(said).to_have_css("direction", "rtl")
+    said.click()
+    page.locator(".pane mark.current").first.wait_for()
+    expect(page.locator(".pane .block")).to_have_css("direction", "rtl")
+    assert page.locator(".pane").evaluate("pane => pane.scrollWidth <= pane.clientWidth")
+
+
 def test_turns_are_told_apart_and_the_address_names_the_document(page):
     path = "/?c=sample&q=refund&t=0.5"
     page.goto(path)

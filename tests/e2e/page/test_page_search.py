@@ -3,6 +3,7 @@
 import json
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.page.checks import no_sideways_scrolling, serious, tab_to
@@ -145,6 +146,35 @@ def test_a_condition_filters_and_what_is_wrong_with_it_stands_below_it(desktop):
     desktop.get_by_role("button", name="Clear filters").click()
     desktop.get_by_text("Filter by metadata").wait_for()
     expect(condition).to_have_value("")
+
+
+@pytest.mark.parametrize("broken", ["broken", "null", "[]"])
+def test_a_link_with_a_broken_filter_has_its_form(desktop, broken):
+    desktop.goto(f"/?c=sample&q=refund&f={broken}")
+    desktop.locator(".card").first.wait_for()
+    expect(desktop.get_by_label("Phrase", exact=True)).to_have_value("refund")
+
+
+@pytest.mark.parametrize("answer", ["<html>A proxy's page</html>", '{"hits": [', ""])
+def test_an_answer_that_is_none_is_said_to_be_missing(desktop, answer):
+    desktop.route("**/search", lambda route: route.fulfill(body=answer))
+    desktop.goto("/?c=sample&q=refund")
+    desktop.get_by_role("alert").get_by_text("The server cannot be reached.").wait_for()
+
+
+def test_an_answer_that_is_given_up_while_it_is_read_says_nothing(desktop):
+    """Its head is there, its body is not."""
+    desktop.goto("/docs")
+    said = desktop.evaluate(
+        """async () => {
+          const path = document.querySelector('script[type=module]').src.replace('main.js', 'api.js');
+          const { get } = await import(path);
+          const json = () => Promise.reject(new DOMException("given up", "AbortError"));
+          window.fetch = async () => ({ ok: true, status: 200, json });
+          return get("/collections").catch((error) => error.name);
+        }"""
+    )
+    assert said == "AbortError"
 
 
 def test_without_the_right_to_counts_the_page_counts_its_hits_and_says_nothing_of_rights(desktop):

@@ -126,6 +126,28 @@ def test_labels_survive_leaving_without_texts_and_can_be_forgotten(desktop):
     assert desktop.evaluate("(place) => localStorage.getItem(place)", place) is None
 
 
+def test_two_tabs_keep_each_others_labels(desktop):
+    desktop.goto("/docs")
+    kept = desktop.evaluate(
+        """async () => {
+          const path = document.querySelector('script[type=module]').src.replace('main.js', 'labels.js');
+          const { LabelStore } = await import(path);
+          const [one, other] = [new LabelStore("c", "p"), new LabelStore("c", "p")];
+          const add = (store, start) => { store.labels.push({ span: { start }, match: true }); store.keep(); };
+          const seen = () => new LabelStore("c", "p").labels.map(({ span }) => span.start);
+          add(one, 1);
+          add(other, 2);
+          add(one, 3);
+          const all = seen();
+          other.labels.pop();
+          other.keep();
+          one.keep();
+          return [all, seen(), one.labels.length];
+        }"""
+    )
+    assert kept == [[2, 1, 3], [1, 3], 2]
+
+
 def test_the_span_is_marked_where_it_stands(desktop):
     """The span's words come earlier in the context, too; the offset counts code points."""
     context = "\U0001f600 late, very late parcel"

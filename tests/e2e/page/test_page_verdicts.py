@@ -1,6 +1,8 @@
 """What the page says of hits that were judged, and what a person does with them: the server's answers are made up."""
 
+import csv
 import re
+from urllib.parse import quote_plus
 
 import pytest
 from playwright.sync_api import expect
@@ -296,6 +298,110 @@ def test_what_is_shown_is_exported_and_cited(browser, desktop, address):
     assert "characters " in cited
 
 
+def exported(page) -> list[dict[str, str]]:
+    page.get_by_text("Export", exact=True).click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="CSV, for a spreadsheet").click()
+    return list(csv.DictReader(download.value.path().read_text("utf-8-sig").splitlines()))
+
+
+def test_an_export_has_what_is_listed_and_no_more(desktop):
+    """What may be near, and what a person rejects: the server knows of neither. Its offsets count code points."""
+    text = TEXT.replace("Hello.", "H\U0001f600llo")
+    likely = hit_of("The rent rises by 3 % a year", 1, copies=1)
+    serve(desktop, [likely, likely | {"document_id": "lease-8"}, *all_hits()[1:]])
+    document = {"id": "lease", "text": text, "parts": [], "metadata": {}}
+    desktop.route("**/documents/lease-*", lambda route: route.fulfill(json=document))
+    desktop.goto("/?c=sample&q=the+rent+rises+every+year")
+    desktop.get_by_role("button", name="May be 3").click()
+    rows = exported(desktop)
+    assert [(row["document_id"], row["verdict"], row["start"]) for row in rows] == [
+        ("lease-7", "match", "6"),
+        ("lease-8", "match", "6"),
+        ("lease-7", "differs", str(TEXT.index("The rent never") - 1)),
+    ]
+    desktop.get_by_role("button", name="Likely 2").click()
+    desktop.locator(".card").first.get_by_role("button", name="No, it does not").click()
+    desktop.get_by_role("button", name="Likely 1").wait_for()
+    assert [row["document_id"] for row in exported(desktop)] == ["lease-8"]
+    desktop.get_by_text("Export", exact=True).click()
+    desktop.get_by_role("button", name="XLSX").click()
+    desktop.get_by_role("alert").get_by_text("CSV and NDJSON alone").wait_for()
+
+
+def test_copies_that_are_shown_once_are_exported_once(desktop):
+    desktop.goto("/?c=sample&q=refund&x=1&t=0.7")
+    desktop.locator(".results:not([aria-busy]) .card").first.wait_for()
+    desktop.get_by_text("from 0.70 on").wait_for()
+    rows = exported(desktop)
+    assert len({row["text"] for row in rows}) == len(rows) > 1
+    desktop.get_by_text(f"{len(rows)} shown").wait_for()
+
+
+def test_likely_hits_below_the_threshold_are_said_to_be_there(desktop):
+    serve(desktop, all_hits())
+    desktop.goto("/?c=sample&q=the+rent+rises+every+year&t=0.95")
+    desktop.locator(".verdict").get_by_text("1 likely match lies below the threshold.").wait_for()
+    expect(desktop.get_by_text("No likely match.")).to_have_count(0)
+
+
+def test_a_threshold_is_of_one_phrase_and_mode(desktop):
+    desktop.goto("/?c=sample&q=refund&t=0.6")
+    desktop.locator(".results:not([aria-busy]) .tools-line").wait_for()
+    move = "e => { e.value = '0.7'; e.dispatchEvent(new Event('input')); }"
+    desktop.get_by_role("slider").evaluate(move)
+    desktop.get_by_label("Phrase", exact=True).fill("the printer is broken")
+    desktop.get_by_role("button", name="Search", exact=True).click()
+    desktop.wait_for_url(lambda url: "printer" in url and "t=" not in url)
+    expect(desktop.get_by_role("slider")).to_have_value("0")
+    desktop.get_by_role("slider").evaluate(move)
+    desktop.get_by_text("More options").click()
+    desktop.get_by_label("How to search").select_option("lexical")
+    desktop.wait_for_url(lambda url: "lexical" in url and "&t=" not in url)
+    expect(desktop.get_by_role("slider")).to_have_value("0")
+
+
+def test_two_tabs_keep_each_others_answers(desktop):
+    hits = [hit_of("The rent rises by 3 % a year", rank, document_id=f"d{rank}") for rank in (1, 2)]
+    serve(desktop, hits)
+    path = "/?c=sample&q=the+rent+rises"
+    desktop.goto(path)
+    desktop.locator(".card").nth(1).wait_for()
+    place = "answers sample the rent rises"
+    other = ["d9 1 2", {"match": True, "span": {"document_id": "d9", "start": 1, "end": 2}}]
+    write = "([place, kept]) => localStorage.setItem(place, JSON.stringify(kept))"
+    desktop.evaluate(write, [place, [other]])
+    desktop.locator(".card").first.get_by_role("button", name="Yes, it says this").click()
+    kept = "(place) => JSON.parse(localStorage.getItem(place)).map(([, one]) => one.span.document_id)"
+    desktop.get_by_text("2 answers; after 3 more").wait_for()
+    assert desktop.evaluate(kept, place) == ["d9", "d1"]
+    desktop.get_by_role("button", name="Undo the last answer").click()
+    desktop.get_by_text("1 answer; after 4 more").wait_for()
+    assert desktop.evaluate(kept, place) == ["d9"]
+
+
+@pytest.mark.parametrize("text", ["either/or of the printer", "the printer is broken again, " * 8 + "and again"])
+def test_a_phrase_with_a_slash_or_of_any_length_is_saved_and_stays_so(desktop, text):
+    desktop.goto(f"/?c=sample&t=0.9&q={quote_plus(text)}")
+    desktop.locator(".results:not([aria-busy]) .tools-line").wait_for()
+    desktop.get_by_role("button", name="Save phrase").click()
+    desktop.get_by_text("Saved; ").wait_for()
+    desktop.reload()
+    desktop.get_by_role("button", name="Saved").click()
+    desktop.get_by_text("No longer saved").wait_for()
+
+
+def test_a_phrase_is_not_saved_with_a_threshold_of_words(desktop):
+    desktop.goto("/?c=sample&q=the+paper+tray&mode=lexical&t=0.4")
+    desktop.locator(".results:not([aria-busy]) .tools-line").wait_for()
+    with desktop.expect_request(lambda sent: sent.url.endswith("/phrases") and sent.method == "POST") as asked:
+        desktop.get_by_role("button", name="Save phrase").click()
+    assert "threshold" not in asked.value.post_data_json
+    desktop.get_by_text("Saved without a threshold").wait_for()
+    desktop.get_by_role("button", name="Saved").click()
+    desktop.get_by_text("No longer saved").wait_for()
+
+
 @pytest.mark.slow
 def test_compared_modes_are_tabs_on_a_phone(page):
     page.goto("/?c=sample&q=refund&vs=lexical")
@@ -340,6 +446,20 @@ def test_the_words_that_differ(desktop):
         WORDS,
     )
     assert struck == [words for *_, words in WORDS]
+
+
+def test_a_match_after_emoji_leads_to_its_place(desktop, address):
+    phrase = {"name": "lids", "text": "the lid was cracked", "threshold": 0.99}
+    assert desktop.request.post(f"{address}/collections/sample/phrases", data=phrase).ok
+    text = "\U0001f600\U0001f600 Hi. The lid was cracked. \U0001f600 Oh. The lid was cracked. Bye."
+    document = {"id": "chat-9", "text": text}
+    assert desktop.request.post(f"{address}/collections/sample/documents", data=document).ok
+    desktop.goto("/?view=data&c=sample")
+    rows = desktop.get_by_role("region", name="Matches of saved phrases").locator("tbody tr").filter(has_text="chat-9")
+    expect(rows).to_have_count(2)
+    rows.first.get_by_role("link").click()
+    desktop.locator(".pane").get_by_text("2 of 2 marks").wait_for()
+    assert "u=cp" not in desktop.url
 
 
 def test_a_match_leads_to_its_document_and_what_stands_around_it(desktop, address):

@@ -178,6 +178,7 @@ def test_a_reader_searches_and_is_told_nothing_of_rights(walk: Any, proxied: tup
     assert walk.request.post(f"{address}collections/calls/documents", data=document, headers=headers).ok
     walk.goto("./?c=calls")
     search(walk, "my order was lost")
+    expect(walk.get_by_role("button", name="Save phrase")).to_have_count(0)
     walk.keyboard.press("j")
     walk.keyboard.press("o")
     walk.locator(".pane mark.current").first.wait_for()
