@@ -1,6 +1,8 @@
 """The marked units of a judged hit: those that its verdict rests on, fitted to the clause."""
 
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
 
 from app.requests import SearchRequest, SpanChoice
 from app.search.mode import AnyMode
@@ -12,6 +14,9 @@ from models.text.borders import end_strengths, start_strengths
 from models.text.marking import AROUND, UnitsAround
 from models.text.polarity import is_english
 from models.types import UnitSpan
+
+# Characters before and behind a span, in its part, by which a language is known where its sentence does not tell.
+_LANGUAGE: Final = 200
 
 
 def marked_places(
@@ -38,13 +43,23 @@ def _marked(snapshot: Snapshot, row: SpanRow, others: Sequence[SpanRow]) -> Plac
     if not segment.has_borders or not spans:
         return None
     text, offset = place.text(place.segment.char_span(UnitSpan(start, end))), spans[0][0]
-    if not is_english(place.text(place.sentence()), {**place.metadata(), **place.part_metadata()}):
+    if not _is_english(place):
         return None
     codes = segment.borders[start : min(end + 1, len(segment.borders))]
     ends = [*(end_strengths(codes) > 0).tolist(), True][: end - start + 1]
     ends[-1] = ends[-1] or end == last
     units = UnitsAround(
-        [text[a - offset : b - offset] for a, b in spans], (start_strengths(codes) > 0).tolist()[: end - start], ends
+        [text[a - offset : b - offset] for a, b in spans],
+        (start_strengths(codes) > 0).tolist()[: end - start],
+        ends,
+        [False, *(a == b for (_, b), (a, _) in pairwise(spans))],
     )
     begin, stop = units.fitted(row.start - start, row.end - start)
     return Place(segment, segment.part_of(row.start), UnitSpan(start + begin, start + stop))
+
+
+def _is_english(place: Place) -> bool:
+    """True if a span's sentence, or what is around it in its part, is English."""
+    metadata = {**place.metadata(), **place.part_metadata()}
+    around, _, _ = place.around(_LANGUAGE, _LANGUAGE)
+    return is_english(place.text(place.sentence()), metadata) or is_english(around, metadata)

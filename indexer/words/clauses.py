@@ -21,6 +21,7 @@ from indexer.segments.reader import Segment
 from indexer.words.literal import BELOW, EXACT, Occurrences, Terms
 from models.ops.similarity import raws
 from models.text.borders import clause_around
+from models.text.marking import unquoted
 from models.types import CharSpan, UnitSpan
 from models.verifier.types import Pair
 
@@ -44,8 +45,8 @@ class Clause:
         similarity = round(float(raws(np.array([score], np.float64))[0]), 4)
         clause = clause_around(text, mark)
         if best and clause.start < best.end - sentence.start and best.start - sentence.start < clause.end:
-            return cls(place, sentence, Pair(phrase, place.text(span), None, similarity))
-        return cls(place, sentence, Pair(phrase, text, None if span == sentence else mark, similarity))
+            text, mark = place.text(span), CharSpan(0, len(span))
+        return cls(place, sentence, _pair(phrase, text, mark, similarity))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,14 @@ class PhraseQuery:
         if self.documents or len(units) > LONG:
             return nearest_sentences(view, units, self.vector, self.of_spans, self.filter)
         return units
+
+
+def _pair(phrase: str, text: str, mark: CharSpan, similarity: float) -> Pair:
+    """What is read: the phrase and the text without quotation marks around them, of which verdicts know nothing."""
+    within = unquoted(text)
+    start, end = (min(max(at, within.start), within.end) - within.start for at in (mark.start, mark.end))
+    marked = CharSpan(start, end) if 0 < end - start < len(within) else None
+    return Pair(unquoted(phrase).of(phrase), within.of(text), marked, similarity)
 
 
 def _at_most(span: BestSpan, score: float) -> BestSpan:

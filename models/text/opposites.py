@@ -5,6 +5,7 @@ short: words of calls, contracts and tickets that rarely mean anything else. Con
 and words with several uses (new, good, last) stand in texts of any kind: both are left out.
 """
 
+import re
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Final, NamedTuple, TypeAlias
@@ -104,6 +105,8 @@ north northern / south southern / east eastern / west western
 obey / disobey
 offline / online
 open opened / closed shut
+older / younger
+opens opening / closes closing
 oral verbal / written
 parallel / sequential
 permanent permanently / temporary temporarily
@@ -141,9 +144,12 @@ weekday / weekend
 wet / dry
 willing / unwilling reluctant
 window / aisle
+yesterday / today / tomorrow
 """
 # The words of all sides of all sets.
 SETS: Final = tuple(tuple(tuple(side.split()) for side in line.split("/")) for line in _LINES.strip().splitlines())
+# Denials of the very next word. "At least" and "more or less" deny nothing.
+_LESSENED: Final = re.compile(r"\b(?:(?<!more or )less|(?<!at )least|far from|anything but)\s+$", re.IGNORECASE)
 # A phrase is compared with many texts.
 _REMEMBERED: Final = 1024
 # The number of a set, and that of one of its sides.
@@ -160,7 +166,7 @@ class Opposites(NamedTuple):
 def opposites(phrase: str, text: str, start: int = 0, end: int | None = None) -> tuple[Opposites, ...]:
     """Find words of a phrase with an opposite between two code points of a text that lacks the words themselves.
 
-    A denied word counts as its opposite: ``not cheap`` does not exclude ``expensive``.
+    A denied word counts as its opposite: neither ``not cheap`` nor ``less cheap`` excludes ``expensive``.
 
     >>> opposites("a cheap hotel", "We want an expensive hotel.")
     (Opposites(of_phrase='cheap', of_text='expensive'),)
@@ -184,9 +190,10 @@ def opposites(phrase: str, text: str, start: int = 0, end: int | None = None) ->
 
 
 def _is_denied(text: str, word: Word) -> bool:
-    """True if a text denies a word, whose own form (unable, refused) does not count."""
+    """True if a text denies a word, whose own form (unable, refused) does not count, or lessens it, but not both."""
     neutral = "x" * (word.end - word.start)
-    return is_negated(text[: word.start] + neutral + text[word.end :], word.start, word.end)
+    is_lessened = _LESSENED.search(text[: word.start]) is not None
+    return is_lessened != is_negated(text[: word.start] + neutral + text[word.end :], word.start, word.end)
 
 
 @lru_cache(_REMEMBERED)

@@ -129,6 +129,47 @@ def test_the_span_is_marked_in_its_sentence(service: SearchService, reader: Read
         assert any(marked in hit.text for hit in hits)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Well. "I want to cancel my old plan now." Yes.',
+        "Well. \u201cI want to cancel my old plan now. Yes, do.\u201d",
+        "Well, yes! I do. I want to cancel my old plan now. Yes.",
+    ],
+)
+def test_quotation_marks_around_a_phrase_and_a_sentence_are_not_read(
+    workspace: Workspace, reader: Reader, text: str
+) -> None:
+    workspace.index([document("q", text)], name="q")
+    service = SearchService(workspace.store, load_modes(workspace.encoders), lambda recipe: reader)  # type: ignore[arg-type,return-value]
+    (found,) = service.search(SearchRequest("q", text="\u00abcancel plan\u00bb", verify=20))
+    assert {pair.phrase for pair in reader.read} == {"cancel plan"}
+    of_sentence = [pair for pair in reader.read if pair.text == "I want to cancel my old plan now."]
+    assert {pair.text[slice(*pair.marked)] for pair in of_sentence} == {"plan"}
+    for hit in found.hits:
+        assert hit.clause is not None
+        assert hit.clause.text == text[hit.clause.start : hit.clause.end]
+
+
+@pytest.mark.parametrize(
+    ("text", "marked"),
+    [
+        (
+            "Our lessee can terminate rental of the flat. They would and could.",
+            "Our lessee can terminate rental of the flat",
+        ),
+        ("Our lessee can terminate rental of the flat. Va bene, grazie mille.", None),
+    ],
+)
+def test_what_is_marked_is_fitted_where_the_text_around_a_sentence_is_english(
+    workspace: Workspace, reader: Reader, text: str, marked: str | None
+) -> None:
+    workspace.index([document("e", text)], name="e")
+    service = SearchService(workspace.store, load_modes(workspace.encoders), lambda recipe: reader)  # type: ignore[arg-type,return-value]
+    (found,) = service.search(SearchRequest("e", text="lessee terminate flat", group_by="document", verify=20))
+    assert (found.hits[0].text == marked) == (marked is not None)
+
+
 def test_hits_beyond_those_that_are_read_follow_as_they_were_found(service: SearchService) -> None:
     plain = answer(service, verify=0)
     assert plain.verified is None
