@@ -174,10 +174,11 @@ def test_a_snapshot_is_restored(workspace: Workspace, place: str, tmp_path: Path
         assert len(other.snapshot("again").views) == 2
 
 
-def test_a_backup_works_as_a_data_folder(workspace: Workspace, tmp_path: Path) -> None:
-    back_up(workspace.store, tmp_path / "backup")
-    with closing(Catalog(f"sqlite:///{tmp_path}/backup/catalog.sqlite3")) as catalog:
-        store = Store(tmp_path / "backup", catalog)
+def test_a_backup_works_as_a_data_folder(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("copied") / "backup"
+    back_up(workspace.store, folder)
+    with closing(Catalog(f"sqlite:///{folder}/catalog.sqlite3")) as catalog:
+        store = Store(folder, catalog)
         assert verify_store(store).damages == ()
         assert len(store.snapshot("c").views) == 2
 
