@@ -126,7 +126,7 @@ def _field(name: str, schema: dict[str, Any], required: bool) -> Iterator[Option
 
 
 def _resolved(schema: dict[str, Any]) -> dict[str, Any]:
-    """What a schema refers to; of alternatives the first that is not null."""
+    """The schema that another refers to; of alternatives the first that is not null."""
     if "anyOf" in schema:
         return _resolved(next(each for each in schema["anyOf"] if each.get("type") != "null"))
     if "$ref" in schema:
@@ -169,7 +169,7 @@ def _default(value: object, required: bool) -> str:
 
 
 def _is_empty(value: object) -> bool:
-    """Whether a default says nothing: an option is absent, off or without elements."""
+    """True if a default says nothing: an option is absent, off or without elements."""
     if isinstance(value, dict):
         return all(map(_is_empty, value.values()))
     return value is None or value is False or value == "" or value == [] or value == ()

@@ -47,7 +47,7 @@ def _message(error: Mapping[str, Any]) -> str:
 
 
 def _things(value: object) -> str:
-    """What the length of a value counts."""
+    """The unit that the length of a value is counted in."""
     return "character(s)" if isinstance(value, str) else "key(s)" if isinstance(value, dict) else "item(s)"
 
 

@@ -94,7 +94,7 @@ class SecondLook:
                 hint="Give a phrase as text, without sort, to a collection that stores texts by the encoder slice; or "
                 "leave it out."
                 if request.read
-                else "Leave out verify: 0; or leave it out.",
+                else "Leave out verify, or give the number of hits to read.",
                 field="likely" if request.likely else "estimate",
             )
         return count

@@ -17,12 +17,12 @@ class SpanseekError(Exception):
 
     @property
     def did_nothing(self) -> bool:
-        """Whether the server is known to have done nothing."""
+        """True if the server is known to have done nothing."""
         return False
 
     @property
     def passes(self) -> bool:
-        """Whether the same request may succeed a moment later."""
+        """True if the same request may succeed a moment later."""
         return False
 
 
@@ -51,12 +51,12 @@ class ApiError(SpanseekError):
 
     @property
     def did_nothing(self) -> bool:
-        """Whether the server refused the request, or a proxy says that it did not reach the server."""
+        """True if the server refused the request, or a proxy says that it did not reach the server."""
         return self.code in _REFUSALS
 
     @property
     def passes(self) -> bool:
-        """Whether the server named a time after which to retry, or a proxy found no server."""
+        """True if the server named a time after which to retry, or a proxy found no server."""
         return self.did_nothing or self.retry_after_s is not None or (not self.code and self.status in (502, 503))
 
 
@@ -70,7 +70,7 @@ class ConnectionFailed(SpanseekError):
 
     @property
     def did_nothing(self) -> bool:
-        """Whether there was no connection at all."""
+        """True if there was no connection at all."""
         return not self._was_sent
 
     @property

@@ -159,7 +159,7 @@ class Check(Answer):
     code: str | None = None
     """The error's code; absent if all is well."""
     detail: str | None = None
-    """What is wrong; absent if all is well."""
+    """The fault; absent if all is well."""
     hint: str | None = None
     """What to do about it; absent if all is well."""
 

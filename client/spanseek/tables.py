@@ -31,7 +31,7 @@ class Columns:
 
     @property
     def are_named(self) -> bool:
-        """Whether any was named."""
+        """True if any was named."""
         return self != Columns()
 
 

@@ -34,7 +34,7 @@ def json_of(value: object, nan: Literal["null", "constants"] = "constants") -> b
 
 
 def is_missing(value: object) -> bool:
-    """Whether a cell is empty: None, NaN, or what pandas has in their place.
+    """True if a cell is empty: None, NaN, or what pandas has in their place.
 
     >>> is_missing(None), is_missing(float("nan")), is_missing("")
     (True, True, False)

@@ -77,7 +77,7 @@ def _operation(method: str, path: str, operation: Schema, schemas: Schema) -> st
 
 
 def _returned(operation: Schema, call: str) -> tuple[bool, str, str]:
-    """Whether a method is a coroutine, its type, and its code."""
+    """True if a method is a coroutine; its type; and its code."""
     kinds = [answered(schema) for schema in answers_of(operation)]
     named = (f"models.{kind}" if kind[0].isupper() and kind != "Any" else kind for kind in kinds)
     different = dict.fromkeys(named)

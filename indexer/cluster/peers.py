@@ -17,7 +17,7 @@ from models.errors import SpanseekError
 
 
 class State(StrEnum):
-    """Whether an actor is asked: not before it holds its share, nor while it does not answer or is drained."""
+    """The state of an actor. It is asked once it holds its share, and not while it does not answer or is drained."""
 
     JOINING = "joining"
     READY = "ready"

@@ -73,7 +73,7 @@ def _best_first(spans: SpanRows, rows: Int[np.ndarray, " rows"]) -> Int[np.ndarr
 
 
 def _best_of_groups(cosines: Float[np.ndarray, " rows"], groups: Int[np.ndarray, " rows"]) -> Bool[np.ndarray, " rows"]:
-    """Whether a row has the best cosine of its group.
+    """A mask of the rows that have the best cosine of their group.
 
     >>> _best_of_groups(np.array([0.1, 0.4, 0.4, 0.3]), np.array([0, 0, 0, 2])).tolist()
     [False, True, True, True]

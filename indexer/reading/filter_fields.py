@@ -1,4 +1,4 @@
-"""Whether a filter expression suits the metadata of a snapshot: its keys occur, and their values compare."""
+"""Checks of a filter expression against the metadata of a snapshot: its keys occur, and their values compare."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ _NAMES: Final[dict[Kind, str]] = {
 
 
 class _Fields(NamedTuple):
-    """Whether there are documents, their keys, and for some fields the kinds of their values."""
+    """The keys of documents, if there are any, and the kinds of the values of some fields."""
 
     occur: bool
     keys: frozenset[Field]

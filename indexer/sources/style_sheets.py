@@ -40,7 +40,7 @@ class _Declared(NamedTuple):
 
 
 class StyleSheets:
-    """What the sheets of a page, the ``style`` of an element and browsers themselves say about its display."""
+    """The display of elements by the sheets of a page, by their own ``style``, and by the rules of browsers."""
 
     def __init__(self, sheets: Iterable[Tag] = ()) -> None:
         self._rules: dict[tuple[str, str], _Declared] = {}

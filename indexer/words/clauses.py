@@ -103,7 +103,7 @@ class PhraseQuery:
 
 
 def _pair(phrase: str, text: str, mark: CharSpan, similarity: float) -> Pair:
-    """What is read: the phrase and the text without quotation marks around them, of which verdicts know nothing."""
+    """The phrase and the text that are read: without quotation marks around them, which would change verdicts."""
     within = unquoted(text)
     start, end = (min(max(at, within.start), within.end) - within.start for at in (mark.start, mark.end))
     marked = CharSpan(start, end) if 0 < end - start < len(within) else None

@@ -38,7 +38,7 @@ _ONLY_ENGLISH: Final = re.compile(
 
 
 def polarity(text: str, start: int, end: int) -> Polarity:
-    """Whether a text affirms or denies what ``text[start:end]`` says in its main clause.
+    """Polarity of a span: whether a text affirms or denies what ``text[start:end]`` says in its main clause.
 
     A cue before the span counts if its scope reaches the span; one within it, if it denies the span's main clause and
     not only a phrase or a subordinate clause of it. Offsets are code points. The text is what surrounds the span; a

@@ -1,4 +1,4 @@
-"""Whether the precision that 20 labels of a phrase promise is kept, on MultiDoGO.
+"""Benchmark of the precision that 20 labels of a phrase promise, on MultiDoGO.
 
     python -m research.benchmarks.few_labels --data DATA [--labels 20] [--precision 0.9] [--rounds 50]
 

@@ -70,7 +70,7 @@ class Judged:
 
     @property
     def covered(self) -> bool:
-        """Whether the truth lies in the interval."""
+        """True if the truth lies in the interval."""
         return self.low <= self.precision <= self.high
 
 

@@ -58,7 +58,7 @@ def eval_contrast(
     samples: SamplesOption = Path("samples"),
     as_json: JsonOption = False,
 ) -> None:
-    """Whether scores see what differs: both looks on each half of contrast lines, and on phrases without a match."""
+    """Measure if scores see what differs: both looks on each half of contrast lines, and on phrases without a match."""
     from research.evaluation.corpus import read_corpus
     from research.evaluation.sample import CORPUS, read_phrases
     from research.evaluation.second_look import borders, evaluate, medians

@@ -1,4 +1,4 @@
-"""Whether verbatim occurrences come first: random phrases of a corpus, searched in every mode that reads words.
+"""Rank of verbatim occurrences: random phrases of a corpus, searched in every mode that reads words.
 
     python -m research.evaluation.literal_floor --source documents.ndjson [--phrases 40] [--encoder slice]
 

@@ -93,7 +93,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Whether a ranking has a right hit first, and a hit at the right place among ten."""
+    """The outcome of a ranking: if a right hit is first, and if one at the right place is among ten."""
 
     ranking: str
     query: str

@@ -32,7 +32,7 @@ class Recipe:
     longest: int = 400
 
     def fits(self, passage: str) -> bool:
-        """Whether a text is long enough to say something, and short enough to be a passage."""
+        """True if a text is long enough to say something, and short enough to be a passage."""
         return self.shortest <= len(passage.split()) <= self.longest
 
 

@@ -1,4 +1,4 @@
-"""Whether weights for the words of a phrase find turns better: importance by facets (eq. 6), frequency, or both.
+"""Retrieval of turns with weights for the words of a phrase: importance by facets (eq. 6), frequency, or both.
 
     python -m research.evaluation.query_weights --data DATA
 

@@ -59,7 +59,7 @@ def evaluate_restorable_retrieval(
 
 
 def recalls(encoder: BiEncoder, read: Read) -> Bool[np.ndarray, "questions cuts"]:
-    """Whether a passage that answers is among the first 1, 5, 20 and 100, by question."""
+    """A mask of the questions that a passage among the first 1, 5, 20 and 100 answers."""
     scores = encode_all(encoder.questions, read.question_inputs) @ encode_all(encoder.passages, read.passage_inputs).T
     order = np.argsort(-scores, axis=1, kind="stable")[:, : max(CUTS)]
     places = [

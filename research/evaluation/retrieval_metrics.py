@@ -135,13 +135,13 @@ def share_within(places: Sequence[float], most: int) -> float:
 def is_hit(
     corpus: Corpus, hit: DocumentSpan, gold: Iterable[DocumentSpan], rule: Callable[[UnitSpan, UnitSpan], bool]
 ) -> bool:
-    """Whether a span satisfies a rule with any of the gold spans of its document."""
+    """True if a span satisfies a rule with any of the gold spans of its document."""
     span = corpus.units(hit)
     return any(rule(span, corpus.units(gold_span)) for gold_span in _same_document(hit, gold))
 
 
 def in_right_part(corpus: Corpus, hit: DocumentSpan, gold: Iterable[DocumentSpan]) -> bool:
-    """Whether a span stands in a part that holds a unit of any of the gold spans."""
+    """True if a span stands in a part that holds a unit of any of the gold spans."""
     part = corpus.units(corpus.part(hit))
     return any(shared_units(part, corpus.units(gold_span)) for gold_span in _same_document(hit, gold))
 

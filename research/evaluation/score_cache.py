@@ -31,7 +31,7 @@ class KeptScores:
         self._best: dict[str, list[float | None]] = _read(path) if path and path.exists() else {}
 
     def has(self, key: str, longest: int) -> bool:
-        """Whether a row's scores are known for spans of up to so many units."""
+        """True if a row's scores are known for spans of up to so many units."""
         return len(self._best.get(key, ())) >= longest
 
     def add(self, keys: Sequence[str], best: BestByLength) -> None:

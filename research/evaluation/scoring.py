@@ -26,7 +26,7 @@ def shared_units(one: UnitSpan, other: UnitSpan) -> int:
 
 
 def is_right(hit: UnitSpan, gold: UnitSpan) -> bool:
-    """Whether a span covers at least half of a gold span's units and is at most twice as long.
+    """True if a span covers at least half of a gold span's units and is at most twice as long.
 
     >>> is_right(UnitSpan(0, 4), UnitSpan(2, 6)), is_right(UnitSpan(0, 9), UnitSpan(2, 6))
     (True, False)
@@ -35,7 +35,7 @@ def is_right(hit: UnitSpan, gold: UnitSpan) -> bool:
 
 
 def at_same_place(hit: UnitSpan, gold: UnitSpan) -> bool:
-    """Whether two spans share at least half of the units of the shorter one. A span that is right is at the same place.
+    """True if two spans share at least half of the units of the shorter one. A span that is right is at the same place.
 
     >>> at_same_place(UnitSpan(3, 5), UnitSpan(0, 20)), at_same_place(UnitSpan(0, 20), UnitSpan(19, 22))
     (True, False)

@@ -38,7 +38,7 @@ def sentence_spans(text: str) -> list[CharSpan]:
 
 
 def _is_abbreviation(text: str, stop: int) -> bool:
-    """Whether the sign at ``stop`` is the full stop of an abbreviation or an initial, not of a sentence."""
+    """True if the sign at ``stop`` is the full stop of an abbreviation or an initial, not of a sentence."""
     if text[stop] != ".":
         return False
     word = _BEFORE_WORD.split(text[max(0, stop - 16) : stop])[-1]

@@ -191,7 +191,7 @@ def sentence_answers(
 
 
 def _is_readable(encoder: Encoder, text: str) -> bool:
-    """Whether a text holds words, and no more than one forward pass reads."""
+    """True if a text holds words, and no more than one forward pass reads."""
     (tokens,) = encoder.tokenize([text])
     return 0 < len(tokens.ids) <= encoder.window
 

@@ -113,7 +113,7 @@ class Table1:
         return correlations(bm25_scores(self._queries, self._passages), self._gold)
 
     def compare(self, entry: Entry, baseline: Entry) -> Comparison:
-        """Whether an entry's Pearson correlation is larger than a baseline's."""
+        """Compare the Pearson correlation of an entry with that of a baseline."""
         return compare(self._scores(entry, self._bounds), self._scores(baseline, self._bounds), self._gold)
 
     def sweep(self, entry: Entry) -> dict[int, Correlations]:

@@ -70,7 +70,7 @@ def articles(lines: Iterable[str]) -> Iterator[Article]:
 
 
 def is_held_out(article: Article) -> bool:
-    """Whether an article is one of the tenth from which nothing is learnt: its title alone decides.
+    """True if an article is one of the tenth from which nothing is learnt: its title alone decides.
 
     >>> is_held_out(Article("Rain", ())), is_held_out(Article("Tea", ()))
     (False, False)
@@ -123,7 +123,7 @@ def _sections(title: str, lines: list[str]) -> Iterator[Section]:
 
 
 def is_heading(line: str) -> bool:
-    """Whether a line has the form of a heading.
+    """True if a line has the form of a heading.
 
     >>> is_heading("Early career."), is_heading("He was born in 1942. He died in 1999."), is_heading("Why?")
     (True, False, False)

@@ -156,7 +156,7 @@ def _terms(texts: Texts, count: int, rng: random.Random) -> list[str]:
 
 
 def is_term(text: str) -> bool:
-    """Whether a run of words may be a term: no part of it ends, and it begins and ends with a word that says something.
+    """True if a run of words may be a term: no part of it ends, and it begins and ends with a word that says something.
 
     >>> [text for text in ("steam engine", "the engine", "coal, steam", "Bank of England") if is_term(text)]
     ['steam engine', 'Bank of England']

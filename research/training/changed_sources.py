@@ -98,7 +98,7 @@ def sentences(paragraphs: Iterator[str], seed: int, most: int) -> list[str]:
 
 
 def _whole(sentence: str) -> bool:
-    """Whether brackets and quotation marks are closed, and letters make up most of it."""
+    """True if brackets and quotation marks are closed, and letters make up most of it."""
     letters = sum(character.isalpha() or character == " " for character in sentence)
     if _NO_CLAIM.search(sentence):
         return False

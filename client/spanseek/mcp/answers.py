@@ -65,7 +65,7 @@ class Extract:
 
 @dataclass(frozen=True, kw_only=True)
 class Quotation:
-    """Whether a document says something word for word, and where; else its nearest span."""
+    """The place where a document says something word for word; else its nearest span."""
 
     verified: bool
     cite: str | None = None

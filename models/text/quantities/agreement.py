@@ -1,4 +1,4 @@
-"""Whether two texts agree on their quantities."""
+"""Agreement of two texts on their quantities."""
 
 from collections.abc import Collection, Mapping, Sequence
 from enum import Enum, auto
@@ -67,7 +67,7 @@ class Agreement(NamedTuple):
 
 
 def compare(phrase: str, text: str) -> Agreement:
-    """Whether a text agrees with the quantities of a phrase.
+    """Compare a text with the quantities of a phrase.
 
     If the text counts what the phrase counts, its counts of other things say nothing.
 

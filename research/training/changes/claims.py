@@ -124,7 +124,7 @@ def conditions(sentence: Sentence) -> Iterator[Change]:
 
 
 def _plain(sentence: Sentence) -> bool:
-    """Whether a sentence of one clause states something, so that a condition at its end is one of the whole."""
+    """True if a sentence of one clause states something, so that a condition at its end is one of the whole."""
     words = {token.low for token in sentence.tokens}
     joined = words & word_set('if unless because but which who when whether until as ; : ? ( "')
     ended = re.fullmatch(r"[^.!?]{15,160}[.!]?", sentence.text)

@@ -83,7 +83,7 @@ def order(sentence: Sentence) -> Iterator[Change]:
 
 
 def _parts(sentence: Sentence, index: int) -> bool:
-    """Whether a conjunction joins two single words of one part of speech that nothing else goes with."""
+    """True if a conjunction joins two single words of one part of speech that nothing else goes with."""
     left, right = sentence.part(index - 1), sentence.part(index + 1)
     before, after = sentence.low(index - 2), sentence.low(index + 2)
     alike = left is not None and right is not None and left[0] == right[0] == "n" and left[2] == right[2]

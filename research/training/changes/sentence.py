@@ -69,13 +69,13 @@ class Sentence:
 
     @property
     def question(self) -> bool:
-        """Whether it asks."""
+        """True if it asks."""
         openings = word_set("can could is are do does did will would what how why when where who")
         return "?" in self.text or (bool(self.tokens) and self.tokens[0].low in openings)
 
     @property
     def stated(self) -> bool:
-        """Whether it has a verb that one sees without a parser."""
+        """True if it has a verb that one sees without a parser."""
         finite = word_set("is are was were am has have had i'm it's we're please") | MODALS | SUBJECTS
         return any(token.low in finite for token in self.tokens)
 
@@ -125,7 +125,7 @@ class Sentence:
 
 
 def _may_command(before: str) -> bool:
-    """Whether a verb in its basic form may follow a word that is no subject: at the start, or after a plural."""
+    """True if a verb in its basic form may follow a word that is no subject: at the start, or after a plural."""
     return (
         not before.isalpha()
         or before in {"and", "or", "that", "which", "who", "people", "then"}

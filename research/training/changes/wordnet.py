@@ -31,7 +31,7 @@ class WordNet:
     senses: dict[tuple[str, Part], dict[Sense, int]] = field(default_factory=lambda: defaultdict(dict))
 
     def knows(self, lemma: str, part: Part) -> bool:
-        """Whether a lemma is a word of this part of speech."""
+        """True if a lemma is a word of this part of speech."""
         return (lemma, part) in self.senses
 
     def share(self, lemma: str, part: Part) -> float:
@@ -49,7 +49,7 @@ class WordNet:
         return next(iter(senses)) if senses else None
 
     def certain(self, lemma: str, part: Part) -> bool:
-        """Whether the first sense makes up two thirds of a lemma's occurrences, or is the only one."""
+        """True if the first sense makes up two thirds of a lemma's occurrences, or is the only one."""
         counts = list(self.senses.get((lemma, part), {}).values())
         return bool(counts) and (len(counts) == 1 or counts[0] >= max(2 * sum(counts) / 3, 2))
 
@@ -77,7 +77,7 @@ class WordNet:
         return [w for w in words if w != lemma and self.count(w, part) >= 3 and not near & set(self.senses[w, part])]
 
     def person(self, lemma: str) -> bool:
-        """Whether a noun is first of all somebody."""
+        """True if a noun is first of all somebody."""
         sense = self.first(lemma, "n")
         return sense is not None and self.topics[sense] == _PERSON
 

@@ -105,7 +105,7 @@ def _has_object(sentence: Sentence, verb: int) -> bool:
 
 
 def _is_head(sentence: Sentence, index: int) -> bool:
-    """Whether a noun ends its noun phrase, so that it names the thing."""
+    """True if a noun ends its noun phrase, so that it names the thing."""
     after, before = sentence.low(index + 1), sentence.low(index - 1)
     ends = not after.isalnum() or after in _AFTER_NOUNS
     return ends and after != "-" and before.isalpha()
