@@ -100,7 +100,7 @@ class _Reader:
             yield each.tail or ""
 
     def _beside(self, element: Element, around: str) -> Iterator[Part]:
-        """The parts of an element beside a text: of a note, of a comment, or of a text box, which has the text's kind."""
+        """The parts of an element beside a text: a note, a comment, or a text box of the text's kind."""
         name = tag(element)
         if name == "text:note":
             kind, body = attribute(element, "note-class") or "footnote", child(element, "text:note-body")
