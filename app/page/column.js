@@ -52,18 +52,12 @@ export class Column {
 
   get isSpans() { return (this.request.mode || "best_span") === "best_span"; }
 
+  // Another search finds it at once, the address when it rests.
   moved(value) {
+    state[place(this.index)] = String(value);
     this.apply();
     clearTimeout(this.saving);
-    this.unsaved = String(value);
-    this.saving = setTimeout(() => this.settle(), 200);
-  }
-
-  // Writes what was moved last into the address, before another search changes that.
-  settle() {
-    clearTimeout(this.saving);
-    if (this.unsaved) update({ [place(this.index)]: this.unsaved });
-    this.unsaved = "";
+    this.saving = setTimeout(update, 200);
   }
 
   // Answers are asked for where thresholds can be proposed from them.
@@ -209,5 +203,5 @@ export class Column {
     this.note.replaceChildren(problem(error));
   }
 
-  close() { clearTimeout(this.saving); this.list.close(); this.proposing?.abort(); }
+  close() { this.list.close(); this.proposing?.abort(); }
 }

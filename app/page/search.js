@@ -59,7 +59,7 @@ export function closeView() {
 
 // What changes with the phrase. A threshold is of one phrase; a table of phrases has one for all.
 function phrased(q) {
-  for (const column of columns) column.settle();
+  update(); // a threshold that was moved just now stays with its own phrase
   return q === state.q || state.many ? { q } : { q, t: "", t2: "" };
 }
 

@@ -1,7 +1,7 @@
 // What the page shows is in its address, so that it can be shared and the browser's Back works.
 export const state = Object.fromEntries(new URLSearchParams(location.search));
 
-export function update(changes, push = false) {
+export function update(changes = {}, push = false) {
   Object.assign(state, changes);
   const query = new URLSearchParams(Object.entries(state).filter(([, value]) => value));
   history[push ? "pushState" : "replaceState"](null, "", query.size ? `?${query}` : "./");

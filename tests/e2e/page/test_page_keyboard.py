@@ -51,7 +51,7 @@ def test_a_search_is_narrowed_compared_explained_and_counted(desktop):
         tab_to(page, control)
         page.keyboard.press("End" if control == "What is marked" else "ArrowDown")
         page.wait_for_url(f"**{value}**")
-    page.locator(".hits").nth(1).wait_for()
+    page.locator(".results:not([aria-busy]) .hits").nth(1).wait_for()
     tab_to(page, "Threshold")
     page.keyboard.press("ArrowRight")
     page.wait_for_url("**t=0.01**")

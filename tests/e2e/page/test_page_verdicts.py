@@ -361,6 +361,22 @@ def test_a_threshold_is_of_one_phrase_and_mode(desktop):
     expect(desktop.get_by_role("slider")).to_have_value("0")
 
 
+def test_a_threshold_moved_while_a_search_is_on_its_way_is_kept(desktop):
+    desktop.goto("/?c=sample&q=refund")
+    desktop.locator(".results:not([aria-busy]) .tools-line").wait_for()
+    held = []
+    desktop.route("**/search", lambda route: held.append(route), times=1)
+    desktop.get_by_text("More options").click()
+    with desktop.expect_request("**/search"):
+        desktop.get_by_label("What is marked").select_option("sentence")
+    slider = desktop.get_by_role("slider")
+    slider.evaluate("e => { e.value = '0.7'; e.dispatchEvent(new Event('input')); }")
+    held[0].continue_()
+    desktop.locator(".results:not([aria-busy]) .tools-line").wait_for()
+    desktop.wait_for_url("**t=0.7**")
+    expect(slider).to_have_value("0.7")
+
+
 def test_two_tabs_keep_each_others_answers(desktop):
     hits = [hit_of("The rent rises by 3 % a year", rank, document_id=f"d{rank}") for rank in (1, 2)]
     serve(desktop, hits)

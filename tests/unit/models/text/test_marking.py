@@ -81,7 +81,7 @@ def test_what_is_marked_holds_words_of_the_span_and_few_others(text: str, data: 
     assert 0 <= begin < end <= len(units.texts)
     assert not any(units.begins[begin + 1 : first])
     stop = end
-    while stop > last and units.texts[stop - 1] == ")":
+    while stop > last and units.texts[stop - 1] in {")", "."}:  # a bracket, or the stop of an abbreviation
         stop -= 1
     assert not any(units.ends[last + 1 : stop])
 
