@@ -83,7 +83,7 @@ export class Column {
   }
 
   open(hit) {
-    update({ d: hit.document_id, at: String(hit.start), u: "" });
+    update({ d: hit.document_id, at: String(hit.start), u: "" }, state.d ? false : "pane");
     showDocument(hit, { ...this.request, threshold: this.slider.value }, { noise: this.floor, answers: this.answers.known, narrow: this.narrow });
   }
 

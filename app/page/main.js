@@ -3,6 +3,7 @@ import { clusterView, hasCluster } from "./cluster.js";
 import { MissingCollection, missing } from "./collections.js";
 import { dataView } from "./data.js";
 import { el, field, openDialog, problem, say, select } from "./dom.js";
+import { wentBack } from "./pane.js";
 import { hostOf, leave, provider, returned } from "./provider.js";
 import { referenceView } from "./reference.js";
 import { restoreView } from "./restore.js";
@@ -144,5 +145,5 @@ for (const name of ["dragover", "drop"]) {
     document.querySelector(".drop")?.dispatchEvent(new DragEvent(name, { dataTransfer: event.dataTransfer, cancelable: true }));
   });
 }
-addEventListener("popstate", go);
+addEventListener("popstate", () => { if (!wentBack()) go(); });
 try { await returned(); reload(); show(); } catch (error) { reload(); await show(); signIn({ detail: { failed: error } }); }

@@ -152,6 +152,30 @@ def test_why_is_asked_beside_an_open_document_which_stays_in_the_address(desktop
     assert "d=" in desktop.url
 
 
+def test_back_closes_a_document_and_searches_nothing_again(desktop):
+    desktop.goto("/?c=sample&q=printer")
+    desktop.locator(".card").first.wait_for()
+    desktop.goto("/?c=sample&q=refund")
+    desktop.locator(".card .said").first.click()
+    desktop.locator(".pane mark.current").first.wait_for()
+    desktop.locator(".card .said").nth(1).click()
+    desktop.locator(".pane mark.current").first.wait_for()
+    desktop.get_by_role("slider").evaluate("e => { e.value = '0.3'; e.dispatchEvent(new Event('input')); }")
+    desktop.wait_for_url("**t=0.3**")
+    searches = []
+    desktop.on("request", lambda sent: searches.append(sent.url) if sent.url.endswith("/search") else None)
+    desktop.evaluate("history.back()")
+    desktop.locator(".pane").wait_for(state="detached")
+    desktop.wait_for_url(lambda url: "d=" not in url and "t=0.3" in url)
+    assert searches == []
+    desktop.go_forward()
+    desktop.locator(".pane mark.current").first.wait_for()
+    desktop.get_by_role("button", name="Close", exact=True).click()
+    desktop.locator(".pane").wait_for(state="detached")
+    desktop.evaluate("history.back()")
+    desktop.wait_for_url("**q=printer**")
+
+
 def test_the_strip_leads_to_the_hit_beside_the_pointer(desktop):
     text = "stop " + "word " * 100 + "stop " + "word " * 100 + "stop"
     places = [at for at in range(len(text)) if text.startswith("stop", at)]
