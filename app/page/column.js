@@ -1,5 +1,5 @@
 import { FEWEST, Answers } from "./answers.js";
-import { post } from "./api.js";
+import { may, post } from "./api.js";
 import { charts } from "./charts.js";
 import { copy } from "./clipboard.js";
 import { showDocument } from "./document.js";
@@ -162,11 +162,13 @@ export class Column {
 
   async learn() {
     this.apply();
+    const isProposed = await may("admin", this.request.collection);
     this.proposing?.abort();
     const left = FEWEST - this.answers.size;
     const undo = el("button", { type: "button", class: "quiet", onclick: () => { this.answers.undo(); this.learn(); } }, t("undo_answer"));
     const answers = t("answer_count", { count: this.answers.size });
     const tell = (name, values) => { this.note.replaceChildren(...(this.answers.size ? [`${t(name, { answers, ...values })} `, undo] : [])); };
+    if (!isProposed) { tell("answers_kept"); return; }
     if (left > 0) { tell("answers_left", { left }); return; }
     this.proposing = new AbortController();
     try {

@@ -367,6 +367,7 @@ export const WORDS = {
   shown_at_own: { en: "{count} shown at the collection's threshold", de: "{count} gezeigt, an der Schwelle der Sammlung" },
   answer_count: { en: ["1 answer", "{count} answers"], de: ["1 Antwort", "{count} Antworten"] },
   undo_answer: { en: "Undo the last answer", de: "Letzte Antwort zurücknehmen" },
+  answers_kept: { en: "{answers}, kept in this browser.", de: "{answers}, in diesem Browser gespeichert." },
   answers_left: { en: "{answers}; after {left} more a threshold is proposed.", de: "{answers}; nach {left} weiteren wird eine Schwelle vorgeschlagen." },
   none_proposed: {
     en: "{answers}: no threshold would be right nine times of ten. Answer more.",

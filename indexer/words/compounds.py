@@ -1,6 +1,6 @@
-"""Compounds: words that a hyphen joins, of which an occurrence may be but a part.
+"""Compounds: words that a hyphen joins, or numbers that a colon does, of which an occurrence may be but a part.
 
-``exclusive licence`` stands in ``non-exclusive licence``, and says another thing.
+``exclusive licence`` stands in ``non-exclusive licence``, and ``at 9`` in ``at 9:30``, and says another thing.
 """
 
 from typing import Final
@@ -18,12 +18,12 @@ _HYPHENS: Final = frozenset("-\u2010\u2011")
 def within_compounds(
     segment: Segment, starts: Int[np.ndarray, " spans"], ends: Int[np.ndarray, " spans"]
 ) -> Bool[np.ndarray, " spans"]:
-    """True for spans of units that a hyphen joins to the word before or after them."""
+    """True for spans of units that a hyphen or a colon joins to the word or number before or after them."""
     return _joined(segment, starts - 1) | _joined(segment, ends)
 
 
 def _joined(segment: Segment, units: Int[np.ndarray, " spans"]) -> Bool[np.ndarray, " spans"]:
-    """True for units that are a hyphen between two words, without a space."""
+    """True for units that are a hyphen between two words or a colon between two numbers, without a space."""
     stored = stored_words(segment)
     last = segment.manifest.units - 1
     inside = (units > 0) & (units < last)
@@ -33,8 +33,14 @@ def _joined(segment: Segment, units: Int[np.ndarray, " spans"]) -> Bool[np.ndarr
     spans = segment.unit_spans
     joined = inside & (stored.of_units[at] == 0) & (stored.of_units[at - 1] > 0) & (stored.of_units[at + 1] > 0)
     joined &= (spans[at - 1, 1] == spans[at, 0]) & (spans[at, 1] == spans[at + 1, 0])
-    joined[joined] = [_text(segment, unit) in _HYPHENS for unit in at[joined].tolist()]
+    joined[joined] = [_joins(segment, unit) for unit in at[joined].tolist()]
     return joined
+
+
+def _joins(segment: Segment, unit: int) -> bool:
+    text = _text(segment, unit)
+    is_colon = text == ":" and _text(segment, unit - 1)[-1:].isdigit() and _text(segment, unit + 1)[:1].isdigit()
+    return is_colon or text in _HYPHENS
 
 
 def _text(segment: Segment, unit: int) -> str:

@@ -30,6 +30,13 @@ JOINED = {
     "bold": "\U0001d5f0\U0001d5ee\U0001d5fb\U0001d5f0\U0001d5f2\U0001d5f9 my plan",
     "wrapped": "please cancel\nmy plan",
 }
+TIMES = {
+    "half": "we open at 9:30 daily",
+    "hour": "we open at 9: ring twice",
+    "clock": "we open at 9 daily",
+    "ratio": "a ratio of 4:9 at most",
+    "name": "see you at:9 or later",
+}
 COMPOUNDS = {
     "non": "a non-exclusive licence",
     "holder": "the exclusive licence-holder",
@@ -43,7 +50,7 @@ COMPOUNDS = {
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
     with Workspace(tmp_path_factory.mktemp("joined"), words=True) as made:
-        made.index(records((JOINED | COMPOUNDS).items()), bounds=SpanBounds(1, 8))
+        made.index(records((JOINED | COMPOUNDS | TIMES).items()), bounds=SpanBounds(1, 8))
         yield made
 
 
@@ -73,6 +80,12 @@ def test_an_occurrence_within_another_word_is_not_exact(workspace: Workspace) ->
     assert set(exact(workspace, "exclusive licence")) == {"dash", "double", "sole"}
     assert set(exact(workspace, "non-exclusive licence")) == {"non", "breaking"}
     assert set(exact(workspace, "exclusive licence", mode="lexical")) == {"dash", "double", "sole"}
+
+
+def test_an_hour_is_not_exact_in_another_time(workspace: Workspace) -> None:
+    assert set(exact(workspace, "at 9")) == {"hour", "clock", "name"}
+    assert set(exact(workspace, "at 9:30")) == {"half"}
+    assert set(exact(workspace, "9")) == {"hour", "clock", "name"}
 
 
 def test_a_saved_phrase_is_matched_exactly_by_no_part_of_another_word(workspace: Workspace) -> None:
