@@ -13,6 +13,7 @@ from pydantic import Field, TypeAdapter
 from pydantic.fields import FieldInfo
 
 from models.errors import SpanseekError
+from models.text.checks import printable
 from models.types import SpanBounds
 
 Extended = TypeVar("Extended")
@@ -84,7 +85,7 @@ class ItemError:
     @classmethod
     def of(cls, error: SpanseekError) -> "ItemError":
         """An error as a part of an answer."""
-        return cls(error.code, str(error))
+        return cls(error.code, printable(str(error)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,10 +192,22 @@ def _or_auto(value: object, number: Callable[[object], object]) -> object:
     return value if value == "auto" else number(value)
 
 
+def _or_all(value: object, names: Callable[[object], object]) -> object:
+    return value if value == "all" else names(value)
+
+
 # Not a union, which would report an error for each of its members.
 NUMBER_OR_AUTO: Final = GetPydanticSchema(
     lambda _, handler: core_schema.no_info_wrap_validator_function(
         _or_auto, handler(Similarity | None), json_schema_input_schema=handler(Similarity | Auto | None)
+    )
+)
+
+_NAMES_OR_ALL: Final = GetPydanticSchema(
+    lambda _, handler: core_schema.no_info_wrap_validator_function(
+        _or_all,
+        handler(tuple[QueryText, ...]),
+        json_schema_input_schema=handler(tuple[QueryText, ...] | Literal["all"]),
     )
 )
 
@@ -344,6 +356,7 @@ class PreviewOptions(SpanOptions, ModeOptions):
     phrases: Annotated[tuple[QueryText, ...], Field(max_length=MAX_PREVIEWED, description="Origin phrases.")] = ()
     saved: Annotated[
         tuple[QueryText, ...] | Literal["all"],
+        _NAMES_OR_ALL,
         Field(
             description='Names of saved phrases, or `"all"`. If the request has no threshold or no filter, their own '
             "apply."

@@ -14,10 +14,11 @@ from app.calibration.prepare_all import prepare_all
 from app.requests import Mode, SearchRequest
 from app.search.answers import UsedThreshold
 from app.search.mode import AnyMode, Scored
-from app.search.service import Encoded, SearchService
+from app.search.service import Encoded, Prepared, SearchService
 from app.search.stratified_sampling import BINS, RankedPairs, Stratum, StratumSample, bins_of, draw_strata
 from app.search.threshold import cosine_floor
 from indexer.engine.query import Filter
+from indexer.errors import TextNotStored
 from indexer.tuning import ThresholdOn, Tuning, check_threshold
 from models.errors import InvalidInput
 from models.ops.similarity import raws
@@ -102,6 +103,7 @@ def sample_label_candidates(service: SearchService, request: LabelCandidatesRequ
     encoded = service.encode(prepare_all(service, _searches(request)))
     prepared = encoded[0].prepared
     check_spans(prepared.mode)
+    _check_texts(prepared)
     near = _near(prepared.threshold, prepared.tuning)
     pools = [_Pool(service, item, request) for item in encoded]
     counts = np.stack([pool.counts() for pool in pools])
@@ -138,6 +140,16 @@ def _check(request: LabelCandidatesRequest) -> None:
     if not 0 <= request.seed < 2**63:
         raise InvalidInput("A seed is a whole number from 0 to 2^63 - 1.", hint="Choose one of these.", field="seed")
     check_threshold(request.floor, "floor")
+
+
+def _check_texts(prepared: Prepared) -> None:
+    """Raise ``TextNotStored`` without stored texts: restored ones lie elsewhere."""
+    if not prepared.snapshot.recipe.stores_text:
+        raise TextNotStored(
+            f"The collection {prepared.request.collection!r} does not store texts, which who labels has to read.",
+            hint="Draw candidates from a collection that stores texts.",
+            field="collection",
+        )
 
 
 def check_spans(mode: AnyMode) -> None:

@@ -141,11 +141,16 @@ def _ndjson_rows(data: bytes, name: str) -> Iterator[LabelRow]:
 
 
 def _csv_rows(data: bytes, name: str) -> Iterator[LabelRow]:
-    """Rows, with the first one as header. Numbered as in a spreadsheet: a cell may hold several lines."""
-    number = 0
+    """Rows, with the first one as header. Numbered as in a spreadsheet: a cell may hold several lines.
+
+    The delimiter is that of the header; spreadsheets write a semicolon where the comma is in numbers.
+    """
+    number, text = 0, data.decode("utf-8-sig")
+    first = text.partition("\n")[0]
+    delimiter = max(",;\t", key=first.count)
     try:
         header: list[str] = []
-        for number, cells in enumerate(csv.reader(StringIO(data.decode("utf-8-sig"), newline=""), strict=True), 1):
+        for number, cells in enumerate(csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True), 1):
             if number == 1:
                 header = cells
             elif len(cells) > len(header):

@@ -80,7 +80,7 @@ _WRONG: Final[Mapping[str, str]] = {
     "document_id": "span needs document_id, start and end: document_id is not a string",
     "start": "span needs document_id, start and end: start is not a whole number from 0",
     "end": "span needs document_id, start and end: end is not a whole number from 0",
-    "match": "match is neither true nor false",
+    "match": "match is {input!r}, neither true nor false, nor yes, no, 1 or 0",
     "degree": f"degree is {{input!r}}, not a number from 0 to {MOST_DEGREE:g}",
     "probability": "probability is {input!r}, not a number above 0, up to 1",
     "stratum": "stratum is {input!r}, not a whole number from 0",

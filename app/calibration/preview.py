@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 
 from app.answers import described, optional
 from app.calibration.prepare_all import prepare_all
-from app.requests import MAX_PREVIEWED, Mode, PreviewRequest, SearchRequest
+from app.requests import MAX_PREVIEWED, Mode, PreviewRequest, SearchRequest, SpanChoice
 from app.search.answers import UsedThreshold
 from app.search.mode import Counts, ScoredRows
 from app.search.service import Encoded, Prepared, SearchService
@@ -81,7 +81,10 @@ class Preview:
     threshold: UsedThreshold
     floor: Annotated[float | None, described("On the threshold's scale.")]
     scores: Annotated[tuple[float, ...], described("The scores of the counts: 0, 0.01, ... 1.")]
-    no_match: Annotated[NoMatchHere | None, described("Null if the encoder has no figures for unrelated text.")]
+    no_match: Annotated[
+        NoMatchHere | None,
+        described("Null without figures for unrelated text: in other modes, for other spans."),
+    ]
     phrases: tuple[PhrasePreview, ...]
     took_ms: float
 
@@ -111,10 +114,11 @@ def preview(
 
 
 def _no_match(prepared: Prepared, unrelated: NoMatch) -> NoMatchHere | None:
-    """The best scores in unrelated text of a snapshot's size; None if they were measured for other span bounds."""
-    snapshot, reach = prepared.snapshot, prepared.request.filter.reach
+    """The best scores in unrelated text of a snapshot's size; None if they were measured for other spans."""
+    snapshot, request, reach = prepared.snapshot, prepared.request, prepared.request.filter.reach
     units = count_passing(snapshot, reach).units if reach else snapshot.units
-    if unrelated.bounds != snapshot.recipe.bounds or not units:
+    is_measured = (request.mode, request.spans) == ("best_span", SpanChoice())
+    if not is_measured or unrelated.bounds != snapshot.recipe.bounds or not units:
         return None
     median, high = unrelated.at(units)
     return NoMatchHere(units, prepared.tuning.score(median), prepared.tuning.score(high), median, high)

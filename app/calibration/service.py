@@ -28,6 +28,7 @@ from indexer.catalog.thresholds import read_tuning, set_threshold, threshold_his
 from indexer.phrases import Phrase
 from indexer.store import Store
 from indexer.tuning import Calibration, CalibrationDraft, ThresholdChange, ThresholdOn
+from models.errors import InvalidInput
 
 Result = TypeVar("Result")
 
@@ -101,8 +102,14 @@ class ThresholdService:
     def _saved(self, request: PreviewRequest) -> list[Phrase]:
         catalog = self._store.catalog
         if request.saved == "all":
-            # One more than the limit, so that too many are refused rather than truncated.
-            return list_phrases(catalog, request.collection, MAX_PREVIEWED + 1)
+            phrases = list_phrases(catalog, request.collection, MAX_PREVIEWED + 1)
+            if len(phrases) > MAX_PREVIEWED:
+                raise InvalidInput(
+                    f"More than {MAX_PREVIEWED} phrases are saved, and at most {MAX_PREVIEWED} are previewed at once.",
+                    hint="Name the saved phrases to preview, or preview them in several requests.",
+                    field="saved",
+                )
+            return phrases
         return [get_phrase(catalog, request.collection, name) for name in request.saved]
 
     def calibrate(self, collection: str, request: CalibrationRequest) -> tuple[Calibration, Report]:

@@ -110,7 +110,7 @@ def change_phrase(
     backfill: BackfillOption = True,
     as_json: JsonOption = False,
 ) -> None:
-    """Change a phrase. If its text or its filter changes, its matches are withdrawn, and found anew."""
+    """Change a phrase. If its text, its filter or likely_only changes, its matches are withdrawn, and found anew."""
     from indexer.catalog.names import checked_tags
     from indexer.phrases import PhraseChanges
 

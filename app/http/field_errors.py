@@ -16,6 +16,7 @@ _PLAIN: Final = {
     "tuple_type": "It must be a list.",
     "too_short": "It needs at least {min_length:,} {things}.",
     "too_long": "It may have at most {max_length:,} {things}.",
+    "union_tag_invalid": "It must be one of {expected_tags}.",
 }
 
 
@@ -25,12 +26,18 @@ def field_errors(errors: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str
     >>> list(field_errors([{"loc": ("phrases",), "type": "too_short", "msg": "Tuple ...", "ctx": {"min_length": 1}}]))
     [('phrases', 'It needs at least 1 item(s).')]
     """
-    places = [tuple(error["loc"]) for error in errors]
+    places = [_place(error) for error in errors]
     for error, place in zip(errors, places, strict=True):
         # A list whose items are wrong counts as too short, too.
         is_consequence = any(other[: len(place)] == place != other for other in places)
         if error["type"] != "too_short" or not is_consequence:
             yield _path(place) or "body", _message(error)
+
+
+def _place(error: Mapping[str, Any]) -> tuple[str | int, ...]:
+    """Where an error is; of a value that says what else is there, at this value."""
+    discriminator = (error.get("ctx") or {}).get("discriminator")
+    return (*error["loc"], *([] if discriminator is None else [discriminator.strip("'")]))
 
 
 def _message(error: Mapping[str, Any]) -> str:

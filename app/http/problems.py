@@ -15,6 +15,7 @@ from app.search import errors as search
 from indexer import errors as indexer
 from models import errors as models
 from models.errors import SpanseekError
+from models.text.checks import printable
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -295,7 +296,10 @@ async def _validation_error(request: Request, error: RequestValidationError) -> 
     # In a query, one field is not JSON; in a body, all of it.
     if first["type"] == "json_invalid" and first["loc"][0] == "body":
         return problem_response(_bad_json(f": {first['ctx']['error']} (character {first['loc'][-1]})."))
-    fields = list(field_errors([{**error, "loc": error["loc"][1:]} for error in errors]))
+    kind = error.body.get("kind") if isinstance(error.body, dict) else None
+    # Of several forms of a body, pydantic names the one that was read.
+    places = [each["loc"][2 if kind and each["loc"][1:2] == (kind,) else 1 :] for each in errors]
+    fields = list(field_errors([{**each, "loc": place} for each, place in zip(errors, places, strict=True)]))
     name, message = fields[0]
     return problem_response(models.InvalidInput(f"{name}: {message}", hint=_FIELDS_HINT), fields)
 
@@ -352,11 +356,6 @@ def media_type_of(content_type: str) -> str:
 
 def _bad_json(why: str) -> BadJson:
     return BadJson(f"The body is not JSON{why}", hint="Send one JSON object, encoded in UTF-8.")
-
-
-def printable(text: str) -> str:
-    """The text without lone surrogates, which no encoding can carry."""
-    return text.encode("utf-8", "backslashreplace").decode()
 
 
 _FIELDS_HINT = "`errors` names every field that must be changed; /docs says what each may be."

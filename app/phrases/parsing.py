@@ -15,6 +15,7 @@ from indexer.phrases import PhraseDraft
 from indexer.tuning import Auto, ThresholdOn, check_threshold
 from models.errors import InvalidInput, SpanseekError
 from models.fields import converted
+from models.text.checks import unstorable
 from models.types import JsonValue
 
 
@@ -53,7 +54,7 @@ def line_from_json(value: object) -> Line:
         return phrase_from_json(value)
     except InvalidInput as error:
         name = value.get("name", value.get("text")) if isinstance(value, dict) else None
-        return RefusedLine(name if isinstance(name, str) else None, error)
+        return RefusedLine(name if isinstance(name, str) and not unstorable(name) else None, error)
 
 
 def phrase_from_json(value: object) -> PhraseDraft:
@@ -140,6 +141,8 @@ def _refused(error: ValidationError) -> InvalidInput:
     """The error for a phrase that pydantic rejects."""
     first = error.errors()[0]
     path = tuple(map(str, first["loc"]))
+    if not path:
+        return InvalidInput("A phrase has a field whose name no encoding can carry.", field="phrase")
     if first["type"] == "extra_forbidden" and len(path) == 1:
         return InvalidInput(f"A phrase has no field {path[0]!r}.", field=path[0])
     if path[0] != "filter":

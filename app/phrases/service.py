@@ -54,7 +54,7 @@ from indexer.store import Store
 from indexer.tuning import ThresholdChange, ThresholdOn
 from indexer.types import Collection
 from models.encoders.base import Encoder, check_query, encode_queries
-from models.errors import InvalidInput, SpanseekError
+from models.errors import InvalidInput
 from models.fields import converted
 from models.text.forms import NEWEST, TextForm
 from models.types import CharSpan, QueryVectors
@@ -105,14 +105,14 @@ class PhraseService:
         return get_phrase(self._catalog, collection, draft.name)
 
     def put(self, collection: str, lines: Sequence[Line], *, backfill: bool = False) -> ImportedPhrases:
-        """Save phrases; they replace phrases of the same names, and of drafts with one name the last counts.
+        """Save phrases; they replace phrases of the same names, and of valid ones with one name the last counts.
 
         Invalid lines, and texts that cannot be encoded, are reported; the others are saved.
         """
         target = self._catalog.collection(collection)
         collection = target.name
-        last = {line.name: line for line in lines if isinstance(line, PhraseDraft)}
-        good, failed = self._readable(target, list(last.values()))
+        lines = [self._readable(target, line) for line in lines]
+        good = list({line.name: line for line in lines if isinstance(line, PhraseDraft)}.values())
         vectors = self._vectors(target, good)
         with self._writing(collection, backfill) as held:
             saved = save_phrases(self._catalog, collection, good, vectors)
@@ -120,10 +120,10 @@ class PhraseService:
             paused = {draft.name for draft in good if draft.paused}
             touched = [name for name, result in results.items() if result != "unchanged" and name not in paused]
             rematched = rematch(self._store, held, touched) if held else None
-        return ImportedPhrases(tuple(_imported(line, failed | results) for line in lines), rematched)
+        return ImportedPhrases(tuple(_imported(line, results) for line in lines), rematched)
 
     def change(self, collection: str, name: str, changes: PhraseChanges) -> Phrase:
-        """Change fields of a phrase. If its text or its filter changes, its matches are withdrawn."""
+        """Change fields of a phrase. If its text, its filter or likely_only changes, its matches are withdrawn."""
         vectors = None
         target = self._catalog.collection(collection)
         if changes.likely_only:
@@ -253,20 +253,15 @@ class PhraseService:
             )
         return verifier
 
-    def _readable(
-        self, target: Collection, drafts: Sequence[PhraseDraft]
-    ) -> tuple[Sequence[PhraseDraft], dict[str, Saved | SpanseekError]]:
-        """The drafts that can be saved, and the errors of the others."""
-        encoder = self._encoders.matching(target.recipe)
-        good = []
-        failed: dict[str, Saved | SpanseekError] = {}
-        for draft in drafts:
-            try:
-                check_query(encoder, draft.text, target.recipe.text)
-                good.append(self._settled(target, draft))
-            except InvalidInput as error:
-                failed[draft.name] = error
-        return good, failed
+    def _readable(self, target: Collection, line: Line) -> Line:
+        """A draft that can be saved, or its error."""
+        if isinstance(line, RefusedLine):
+            return line
+        try:
+            check_query(self._encoders.matching(target.recipe), line.text, target.recipe.text)
+            return self._settled(target, line)
+        except InvalidInput as error:
+            return RefusedLine(line.name, error)
 
     def _vectors(self, target: Collection, drafts: Sequence[PhraseDraft]) -> QueryVectors:
         """The vectors of phrases; texts that are saved already are not encoded again."""
@@ -280,7 +275,7 @@ class PhraseService:
         return encode_all(self._encoders.matching(target.recipe), texts, target.recipe.text)
 
 
-def _imported(line: Line, results: Mapping[str, Saved | SpanseekError]) -> ImportedPhrase:
+def _imported(line: Line, results: Mapping[str, Saved]) -> ImportedPhrase:
     return ImportedPhrase.of(line.name, line.error if isinstance(line, RefusedLine) else results[line.name])
 
 

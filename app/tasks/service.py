@@ -162,6 +162,8 @@ class TaskService:
         task = self._visible(id, is_visible)
         if task.kind != "mine":
             raise TaskNotFound(f"There is no mining {id[:80]!r}", hint="List the tasks of kind mine.")
+        if task.status in ("failed", "cancelled"):
+            raise TaskUnfinished(f"The task is {task.status} and has no tables.", hint="Send the mining again.")
         if task.status != "done" or task.result is None:
             raise TaskUnfinished(f"The task is {task.status}; its tables are there once it is done.", hint=_SEE_TASK)
         form: MinedFormat = task.result["format"]

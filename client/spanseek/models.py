@@ -900,7 +900,7 @@ class Preview(Answer):
     scores: list[float]
     """The scores of the counts: 0, 0.01, ... 1."""
     no_match: NoMatchHere | None = None
-    """Null if the encoder has no figures for unrelated text."""
+    """Null without figures for unrelated text: in other modes, for other spans."""
     phrases: list[PhrasePreview]
     took_ms: float
 

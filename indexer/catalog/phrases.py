@@ -51,7 +51,7 @@ def save_phrases(
     """Save phrases with their query vectors. A draft of an existing name changes that phrase.
 
     Raises ``PhraseExists`` for an existing name unless ``replace``, and ``InvalidInput`` for a draft that cannot be
-    stored; nothing is saved then. Where a text or a filter changes, the phrase's matches are withdrawn.
+    stored; nothing is saved then. Where text, filter or ``likely_only`` change, the phrase's matches are withdrawn.
     """
     for draft in drafts:
         _check(draft)
@@ -175,7 +175,7 @@ class _Writer:
         ]
 
     def change(self, columns: Mapping[str, _Columns], rows: Mapping[str, PhraseRow]) -> None:
-        """Change rows; withdraw the matches of phrases whose text or filter changes, and tag the others anew."""
+        """Change rows; withdraw matches of phrases whose text, filter or ``likely_only`` change; tag others anew."""
         version = next_version(self._connection, self._collection_id)
         requeried = [name for name, values in columns.items() if _differs(values, rows[name], _QUERY)]
         withdraw_of_phrases(self._connection, self._collection_id, requeried, "phrase_changed", self._now)

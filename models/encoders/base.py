@@ -1,7 +1,7 @@
 """The encoder interface, and functions on it that encode units and queries."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float32, Int32
@@ -12,6 +12,9 @@ from models.text import units
 from models.text.forms import NEWEST, TextForm
 from models.text.tokens import Tokens, UnitTokens, join_all, plain_tokens
 from models.types import QueryVectors
+
+# Characters of a refused query in its error: it may be one of many.
+_SHOWN: Final = 40
 
 
 @runtime_checkable
@@ -91,7 +94,7 @@ def encode_query_tokens(encoder: Encoder, queries: Sequence[Int32[np.ndarray, " 
 
 def query_tokens(encoder: Encoder, texts: Sequence[str], form: TextForm = NEWEST) -> list[Tokens]:
     """The tokens of every query. Raises ``InvalidInput`` for one without a token, or longer than a window."""
-    return [_checked(encoder, tokens) for tokens in _tokenize(encoder, texts, form)]
+    return [_checked(encoder, *item) for item in zip(texts, _tokenize(encoder, texts, form), strict=True)]
 
 
 def check_query(encoder: Encoder, text: str, form: TextForm = NEWEST) -> None:
@@ -99,12 +102,12 @@ def check_query(encoder: Encoder, text: str, form: TextForm = NEWEST) -> None:
     query_tokens(encoder, [text], form)
 
 
-def _checked(encoder: Encoder, tokens: Tokens) -> Tokens:
+def _checked(encoder: Encoder, text: str, tokens: Tokens) -> Tokens:
     if not len(tokens.ids):
         raise InvalidInput("The query holds no words.", hint="Give at least one word or symbol.", field="text")
     if len(tokens.ids) > encoder.window:
         raise InvalidInput(
-            f"The query has {len(tokens.ids)} tokens; at most {encoder.window} are allowed.",
+            f'The query has {len(tokens.ids)} tokens; at most {encoder.window} are allowed: "{text[:_SHOWN]}…".',
             hint="Shorten the phrase, or search for its sentences one by one.",
             field="text",
         )

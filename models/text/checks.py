@@ -16,3 +16,12 @@ def unstorable(text: str, *, nul: bool = False) -> str | None:
     except UnicodeEncodeError as error:
         return f"a lone surrogate at character {error.start}"
     return None
+
+
+def printable(text: str) -> str:
+    """The text with lone surrogates as escapes: no encoding can carry them.
+
+    >>> printable("x\\ud800")
+    'x\\\\ud800'
+    """
+    return text.encode("utf-8", "backslashreplace").decode()

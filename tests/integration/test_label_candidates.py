@@ -17,9 +17,10 @@ from app.calibration.labels import LabelsRefused
 from app.calibration.service import CalibrationRequest
 from app.requests import SearchRequest
 from app.search.errors import ModeUnavailable
-from indexer.errors import CollectionNotFound
+from indexer.errors import CollectionNotFound, TextNotStored
 from models.errors import InvalidInput
 from models.types import Document, Part, SpanBounds
+from tests.byte_restorer import ByteRestorer
 from tests.workspace import Workspace
 
 WORDS = ["parcel", "late", "cancel", "my", "plan", "please", "😀", "bill", "wrong", "call"]
@@ -38,6 +39,13 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
     with Workspace(tmp_path_factory.mktemp("candidates")) as made:
         made.index(documents(), bounds=SpanBounds(1, 4), segment_units=400)
         yield made
+
+
+def test_without_stored_texts_there_is_nothing_to_read(tmp_path: Path) -> None:
+    with Workspace(tmp_path, restorer=ByteRestorer(), store_text=False) as made:
+        made.index([Document("a", (Part("please cancel my plan"),))])
+        with pytest.raises(TextNotStored, match="does not store texts"):
+            found(made)
 
 
 def found(workspace: Workspace, asked: LabelCandidatesRequest = ASKED) -> LabelCandidates:

@@ -186,5 +186,5 @@ def test_saved_phrases_are_counted_with_their_own_thresholds_and_filters(tmp_pat
         with pytest.raises(PhraseNotFound):
             made.thresholds.preview(PreviewRequest("c", phrases=(), saved=("none",)))
         made.phrases.put("c", [PhraseDraft(f"p{number}", "plan") for number in range(100)])
-        with pytest.raises(InvalidInput, match="not 101"):
+        with pytest.raises(InvalidInput, match="More than 100 phrases are saved"):
             made.thresholds.preview(PreviewRequest("c", phrases=(), saved="all"))

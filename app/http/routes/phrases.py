@@ -88,7 +88,7 @@ class ChangePhraseBody(Body):
     paused: bool | None = Field(None, description="Whether it is matched no longer, or again.")
     likely_only: bool | None = Field(None, description="Whether unlikely matches are left out.")
     backfill: bool = Field(
-        True, description="If the text or the filter changes, or a pause ends, also match existing documents."
+        True, description="If text, filter or likely_only change, or a pause ends, also match existing documents."
     )
 
     def changes(self) -> PhraseChanges:
@@ -189,7 +189,7 @@ def get_phrase(collection: CollectionPath, name: Name, caller: CallerDependency)
 async def change_phrase(
     collection: CollectionPath, name: Name, body: ChangePhraseBody, caller: CallerDependency
 ) -> Response:
-    """Change fields of a phrase. If its text or its filter changes, its matches are withdrawn and found anew."""
+    """Change fields of a phrase. If text, filter or likely_only change, its matches are withdrawn and found anew."""
     caller.require("index", collection)
     backend, changes = caller.backend, body.changes()
     change = partial(backend.backfilling.change, collection, name, changes, backfill=body.backfill)

@@ -12,7 +12,7 @@ from app.http.auth import Caller, CallerDependency, not_found_for
 from app.http.field_errors import field_errors
 from app.http.media_types import content_of, preferred_format
 from app.http.openapi import api_router, problems
-from app.http.problems import is_of_server, printable
+from app.http.problems import is_of_server
 from app.http.responses import CURSOR_HEADER, answer_response, cursor_header, stream_response
 from app.http.schemas import BadQuery, BatchBody
 from app.requests import CollectionsRequest, ExportRequest, SearchRequest, with_second_look
@@ -20,6 +20,7 @@ from app.search.answers import CollectionsAnswer, FailedQuery, QueryError, Searc
 from app.search.export_formats import FORMATS
 from indexer.errors import CollectionNotFound
 from models.errors import InvalidInput, SpanseekError
+from models.text.checks import printable
 
 router = api_router(prefix="/search", tags=["search"], responses=problems(401, 403, 404, 409, 422, 507))
 

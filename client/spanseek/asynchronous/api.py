@@ -1027,8 +1027,8 @@ class AsyncApi:
         likely_only: bool | None = None,
         backfill: bool | None = None,
     ) -> models.PhraseDescription:
-        """Change fields of a phrase. If its text or its filter changes, its matches are withdrawn and found
-        anew.
+        """Change fields of a phrase. If text, filter or likely_only change, its matches are withdrawn and
+        found anew.
 
         - ``text``: A new origin phrase.
         - ``filter``: A new filter.
@@ -1036,7 +1036,7 @@ class AsyncApi:
         - ``tags``: The groups that it belongs to from now on; its matches follow it.
         - ``paused``: Whether it is matched no longer, or again.
         - ``likely_only``: Whether unlikely matches are left out.
-        - ``backfill``: If the text or the filter changes, or a pause ends, also match existing documents.
+        - ``backfill``: If text, filter or likely_only change, or a pause ends, also match existing documents.
         """
         return read(
             models.PhraseDescription,

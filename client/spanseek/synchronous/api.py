@@ -1021,8 +1021,8 @@ class Api:
         likely_only: bool | None = None,
         backfill: bool | None = None,
     ) -> models.PhraseDescription:
-        """Change fields of a phrase. If its text or its filter changes, its matches are withdrawn and found
-        anew.
+        """Change fields of a phrase. If text, filter or likely_only change, its matches are withdrawn and
+        found anew.
 
         - ``text``: A new origin phrase.
         - ``filter``: A new filter.
@@ -1030,7 +1030,7 @@ class Api:
         - ``tags``: The groups that it belongs to from now on; its matches follow it.
         - ``paused``: Whether it is matched no longer, or again.
         - ``likely_only``: Whether unlikely matches are left out.
-        - ``backfill``: If the text or the filter changes, or a pause ends, also match existing documents.
+        - ``backfill``: If text, filter or likely_only change, or a pause ends, also match existing documents.
         """
         return read(
             models.PhraseDescription,

@@ -186,6 +186,32 @@ def test_an_import_says_what_became_of_every_line(caller) -> None:
     assert caller.ask("GET", f"{ROOT}/a").json()["threshold"]["value"] == 0.8
 
 
+def test_an_import_reports_what_no_answer_can_hold_and_keeps_what_is_valid(caller) -> None:
+    long = "x " * 1000
+    lines = [
+        {"name": "okay", "text": "hello there"},
+        {"name": "\ud800", "text": "a"},
+        {"text": "\ud800"},
+        {"text": "a", "\ud800": 1},
+        {"name": "okay", "text": long},
+    ]
+    body = "\n".join(map(json.dumps, lines))
+    headers = {"Content-Type": "application/x-ndjson"}
+    answer = caller.client.run(caller.client.http.post(f"{ROOT}/import", content=body, headers=headers))
+    assert answer.status_code == 200, answer.text
+    results = answer.json()["results"]
+    assert [(one["name"], one["status"]) for one in results] == [
+        ("okay", "created"),
+        (None, "failed"),
+        (None, "failed"),
+        ("a", "failed"),
+        ("okay", "failed"),
+    ]
+    assert "no encoding can carry" in results[3]["error"]["detail"]
+    assert long[:40] in results[4]["error"]["detail"]
+    assert caller.ask("GET", f"{ROOT}/okay").json()["text"] == "hello there"
+
+
 @pytest.mark.parametrize(
     ("body", "field"),
     [

@@ -233,6 +233,11 @@ def test_a_task_that_would_fail_is_refused(client, problem) -> None:
     problem(client.post("/tasks", backfill), 404, "phrase_not_found")
     reindex = {"kind": "reindex", "collection": "sample", "span_units": {"shortest": 5, "longest": 2}}
     problem(client.post("/tasks", reindex), 422, "invalid_input")
+    for body, field in (
+        ({"kind": "backfill", "collection": "sample", "phrases": "cancel"}, "phrases"),
+        ({"kind": "nope", "collection": "sample"}, "kind"),
+    ):
+        assert problem(client.post("/tasks", body), 422, "invalid_input")["errors"][0]["field"] == field
     assert client.get("/tasks").json()["tasks"] == []
 
 

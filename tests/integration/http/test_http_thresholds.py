@@ -118,11 +118,23 @@ def test_a_preview_counts_what_searches_find(client, problem) -> None:
         ({"phrases": ["a"], "floor": 2}, "floor"),
         ({"phrases": ["a"], "threshold": -1}, "threshold"),
         ({"phrases": ["a"], "examples": 51}, "examples"),
+        ({"saved": "cancel"}, "saved"),
+        ({"saved": [1]}, "saved[0]"),
+        ({"saved": [""]}, "saved[0]"),
     ],
 )
 def test_what_cannot_be_previewed_is_refused(client, problem, body, field) -> None:
     found = problem(client.post(f"{ROOT}/preview", body), 422, "invalid_input")
     assert found["errors"][0]["field"] == field
+
+
+def test_too_many_saved_phrases_are_refused_by_what_there_is(admin, problem) -> None:
+    for number in range(101):
+        body = {"text": PHRASE, "name": f"n{number}", "backfill": False}
+        assert admin.post("/collections/sample/phrases", body).status_code == 200
+    found = problem(admin.post(f"{ROOT}/preview", {"saved": "all"}), 422, "invalid_input")
+    assert found["errors"][0]["field"] == "saved"
+    assert "More than 100 phrases are saved" in found["detail"]
 
 
 def test_previews_are_for_administrators(admin, make_key, problem) -> None:

@@ -17,7 +17,7 @@ from app.calibration.labels import Label, StoredSpan
 from app.calibration.preview import preview
 from app.encoders.default_calibrations import default_calibration
 from app.encoders.encoders import Encoders
-from app.requests import PreviewRequest, SearchRequest
+from app.requests import PreviewRequest, SearchRequest, SpanChoice
 from indexer.arrays import SpanTerms
 from models.encoders.base import encode_queries
 from models.encoders.calibrations import FILE, DefaultCalibration, NoMatch, read_default, write_default
@@ -187,6 +187,9 @@ def test_a_preview_says_what_no_match_looks_like(workspace: Workspace) -> None:
     elsewhere = NoMatch(SpanBounds(1, 20), KNOWN.units, KNOWN.median, KNOWN.high, 10, "made up")
     assert preview(workspace.service, PreviewRequest("c", phrases=("late plan",)), unrelated=elsewhere).no_match is None
     assert preview(workspace.service, PreviewRequest("c", phrases=("late plan",))).no_match is None
+    for spans in (SpanChoice(max_units=2), SpanChoice(boundaries="sentence")):
+        asked = PreviewRequest("c", phrases=("late plan",), spans=spans)
+        assert preview(workspace.service, asked, unrelated=KNOWN).no_match is None
 
 
 def test_growth_is_that_of_the_best_spans(workspace: Workspace) -> None:
