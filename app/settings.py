@@ -124,7 +124,7 @@ class Settings(BaseSettings):
     segment_units: int = Field(
         500_000,
         gt=0,
-        description="Units after which indexing publishes a segment; an interruption loses at most this many.",
+        description="Units after which indexing publishes a segment, if five seconds have not passed before.",
     )
     grace_s: Seconds = Field(
         10.0,

@@ -193,8 +193,9 @@ class EngineMemoryLimit(ApiError):
 
 
 class ExecutorUnavailable(ApiError):
-    """`/health/ready`: what reads the segments does not answer, such as a GPU that is lost or a Ray
-    cluster that is not there; or the engine `ray` is chosen and Ray is not installed.
+    """What reads the segments, or encodes for a job, cannot work: a GPU is lost; there is no Ray cluster
+    at `SPANSEEK_RAY_ADDRESS`, or Ray is not installed; or no actor of a job starts, or actors end one
+    after the other. `/health/ready` says it of a server.
     """
 
     code = "executor_unavailable"

@@ -58,10 +58,16 @@ def test_a_plan_of_nothing_is_refused() -> None:
 
 
 def test_the_page_has_the_plans_of_the_command() -> None:
-    rows = re.findall(r"^\| ([\d,]+) \| ([\d,]+) \| ([\d,.]+) GB \| ([\d,.]+) GB \|", PAGE, re.MULTILINE)
+    rows = re.findall(
+        r"^\| ([\d,]+) \| ([\d,]+) \| ([\d,.]+) GB \| ([\d,.]+) GB \| ([\d.]+) \| (\w+) \| ([\d,]+) ms \| ([\d.]+) \|$",
+        PAGE,
+        re.MULTILINE,
+    )
     assert len(rows) == 4
-    for documents, units, disk, memory in rows:
+    for documents, units, disk, memory, hours, engine, search_ms, rate in rows:
         answer = told("--documents", documents.replace(",", ""), "--words", "300", "--cores", "16")
         assert f"{answer['units']:,}" == units
         assert (f"{answer['disk_bytes'] / 1e9:,.1f}", f"{answer['memory_bytes'] / 1e9:,.1f}") == (disk, memory)
+        assert (f"{answer['index_hours']:.1f}", answer["engine"]) == (hours, engine)
+        assert (f"{answer['search_ms']:,.0f}", f"{answer['searches_a_second']:.1f}") == (search_ms, rate)
         assert "cluster" not in answer
