@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from indexer.sources.compose import composed, guarded_parser
+from indexer.sources.compose import Headings, composed, guarded_parser
 from indexer.sources.packages import Element, Package, attribute, branch, child, is_on, tag
 from indexer.sources.records import Found, Reading
 from indexer.sources.word.inline import Omissions
@@ -52,7 +52,7 @@ class Word:
         """Headers, the body, and footers, as parts."""
         yield from self._margins("w:headerReference", "header")
         yield from Story(self._root, self._shared).parts()
-        self._shared.path = []
+        self._shared.headings = Headings()
         yield from self._margins("w:footerReference", "footer")
 
     def report(self, reading: Reading) -> None:
@@ -100,7 +100,7 @@ class Word:
         if link is None or link.target not in self._package:
             return
         for text in drawn_texts(self._package.xml(link.target)):
-            yield Part(text, self._shared.metadata(kind))
+            yield Part(text, self._shared.headings.metadata(kind))
 
     def _margins(self, name: str, kind: str) -> Iterator[Part]:
         """Headers or footers of all sections, each text once; of first and of even pages if they are shown."""
