@@ -1,16 +1,26 @@
 """Documents of files that are one document: their parts, within the limits, and errors of parsers as refusals."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import wraps
+from functools import partial, wraps
 from itertools import chain
 from typing import Final
 
 from indexer.errors import InvalidDocument, NoText
 from indexer.sources.documents import MAX_PARTS, checked_id, checked_metadata, checked_size, checked_text
-from indexer.sources.records import Reading
+from indexer.sources.records import Found, Reader, Reading
 from models.types import Document, JsonValue, Part
 
 INSTALL: Final = "reading it needs a library that is not installed; run: pip install 'spanseek[files]'"
+
+
+def one_document(parse: Callable[[Reading], Document]) -> Reader:
+    """The reader of files that are one document each, from their parser."""
+
+    @wraps(parse)
+    def read(reading: Reading) -> Iterator[Found]:
+        yield 1, partial(parse, reading)
+
+    return read
 
 
 def guarded_parser(kind: str) -> Callable[[Callable[[Reading], Document]], Callable[[Reading], Document]]:

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
-from indexer.sources.compose import Headings, composed, guarded_parser, row_parts
+from indexer.sources.compose import Headings, composed, guarded_parser, one_document, row_parts
 from indexer.sources.open_lists import Lists
 from indexer.sources.packages import Element, Package, attribute, child, tag
-from indexer.sources.records import Found, Reading
+from indexer.sources.records import Reading
 from models.types import Document, Part
 
 _PARAGRAPHS: Final = ("text:p", "text:h")
@@ -128,13 +128,10 @@ def _repeated(element: Element) -> int:
     return min(int(count), _MOST_REPEATED) if element.getchildren() else 1
 
 
-def read_open_document(reading: Reading) -> Iterator[Found]:
-    """A file of OpenDocument is one document, with ``section`` and ``kind`` as Word files have them."""
-    yield 1, lambda: _document(reading)
-
-
+@one_document
 @guarded_parser("an OpenDocument file")
-def _document(reading: Reading) -> Document:
+def read_open_document(reading: Reading) -> Document:
+    """A file of OpenDocument is one document, with ``section`` and ``kind`` as Word files have them."""
     package = Package(reading.whole())
     content = package.xml("content.xml")
     styles = [package.xml("styles.xml")] if "styles.xml" in package else []

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
-from indexer.sources.compose import composed, guarded_parser
+from indexer.sources.compose import composed, guarded_parser, one_document
 from indexer.sources.packages import Element, Package, Relation, attribute, child, tag
-from indexer.sources.records import Found, Reading
+from indexer.sources.records import Reading
 from indexer.sources.word.numbering import Numbering
 from indexer.sources.word.reader import drawn_texts
 from indexer.sources.word.story import Shared, Story, nearest
@@ -21,13 +21,10 @@ _COMMENT_TEXTS: Final = ("p:text", "p188:txBody")
 _REPEATED: Final = ("sldNum", "dt", "ftr", "hdr", "sldImg")
 
 
-def read_slides(reading: Reading) -> Iterator[Found]:
-    """A presentation is one document: a part a paragraph or a row of a table, with ``slide`` from 1 and ``kind``."""
-    yield 1, lambda: _document(reading)
-
-
+@one_document
 @guarded_parser("a PowerPoint file")
-def _document(reading: Reading) -> Document:
+def read_slides(reading: Reading) -> Document:
+    """A presentation is one document: a part a paragraph or a row of a table, with ``slide`` from 1 and ``kind``."""
     package = Package(reading.whole())
     main = package.target("", "officeDocument") or "ppt/presentation.xml"
     links = package.relations(main)

@@ -1,12 +1,11 @@
 """Rich text as a document: what Word shows of it."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from indexer.errors import InvalidDocument
-from indexer.sources.compose import composed, guarded_parser
-from indexer.sources.records import Found, Reading
+from indexer.sources.compose import composed, guarded_parser, one_document
+from indexer.sources.records import Reading
 from indexer.sources.rich_text.story import Story
 from indexer.sources.rich_text.tokens import (
     CHARACTER_SETS,
@@ -263,13 +262,10 @@ class RichText:
             group.story.add(readable(text, font.family) if font else text, is_label=group.is_label)
 
 
-def read_rich_text(reading: Reading) -> Iterator[Found]:
-    """A file is one document: a part a paragraph, or a row of a table; ``kind`` as Word files have it."""
-    yield 1, lambda: _document(reading)
-
-
+@one_document
 @guarded_parser("rich text")
-def _document(reading: Reading) -> Document:
+def read_rich_text(reading: Reading) -> Document:
+    """A file is one document: a part a paragraph, or a row of a table; ``kind`` as Word files have it."""
     text = rich_text(reading, reading.whole())
     return composed(reading, text.parts, {"title": text.title})
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
-from indexer.sources.compose import Headings, composed, guarded_parser
+from indexer.sources.compose import Headings, composed, guarded_parser, one_document
 from indexer.sources.packages import Element, Package, attribute, branch, child, is_on, tag
-from indexer.sources.records import Found, Reading
+from indexer.sources.records import Reading
 from indexer.sources.word.inline import Omissions
 from indexer.sources.word.numbering import Numbering
 from indexer.sources.word.story import Shared, Story
@@ -15,17 +15,14 @@ from models.types import Document, Part
 _NOTES: Final = {"footnote": "footnotes", "endnote": "endnotes", "comment": "comments"}
 
 
-def read_word(reading: Reading) -> Iterator[Found]:
+@one_document
+@guarded_parser("a Word file")
+def read_word(reading: Reading) -> Document:
     """A Word file is one document: what Word shows in its final view, a part a paragraph or a row of a table.
 
     ``section`` of a part's metadata holds the headings above it, and ``kind`` says what is not of the body: header,
     footer, footnote, endnote, text box, diagram, chart, comment.
     """
-    yield 1, lambda: _document(reading)
-
-
-@guarded_parser("a Word file")
-def _document(reading: Reading) -> Document:
     word = Word(Package(reading.whole()), with_comments=reading.options.comments)
     parts = list(word.parts())
     word.report(reading)
