@@ -48,7 +48,7 @@ def read_book(reading: Reading) -> Document:
     once = dict.fromkeys(chapters)
     missing = [chapter for chapter in once if chapter not in package]
     if missing:
-        reading.lost.append(f"{len(missing):,} chapter{'s' * (len(missing) > 1)} that the file lacks ({missing[0]})")
+        reading.lose(len(missing), "chapter", f" that the file lacks ({missing[0]})")
     parts = [part for chapter in once if chapter in package for part in _chapter(package, chapter)]
     return composed(reading, parts, {"title": "".join(titles[:1]).strip()})
 

@@ -7,7 +7,7 @@ from typing import Final
 from indexer.sources.compose import Headings, composed, guarded_parser, one_document, row_parts
 from indexer.sources.open_lists import Lists
 from indexer.sources.packages import Element, Package, attribute, child, tag
-from indexer.sources.records import Reading
+from indexer.sources.records import COMMENTS, Reading
 from models.types import Document, Part
 
 _PARAGRAPHS: Final = ("text:p", "text:h")
@@ -142,11 +142,9 @@ def read_open_document(reading: Reading) -> Document:
     heads = [*_margins(styles, reader, "header")]
     parts = [*heads, *reader.parts(() if body is None else body), *_margins(styles, reader, "footer")]
     title = _title(package)
-    if reader.comments:
-        reading.notice = f"{reader.comments:,} comments are left out (--comments reads them)"
-    for number, what in ((reader.objects, "embedded object"), (reader.controls, "form control")):
-        if number:
-            reading.lost.append(f"{number:,} {what}{'s' * (number > 1)}")
+    reading.note(reader.comments, COMMENTS)
+    reading.lose(reader.objects, "embedded object")
+    reading.lose(reader.controls, "form control")
     return composed(reading, parts, {"title": title})
 
 

@@ -41,6 +41,6 @@ def text_of(reading: Reading) -> str:
     text, encoding = decoded(data)
     if encoding.codec != "utf-8-sig":
         reading.conclude(f"encoding {encoding}")
-    elif b"\xef\xbf\xbd" not in data and "\ufffd" in text:
-        reading.conclude(f"{text.count(chr(0xFFFD)):,} places are not valid UTF-8 and are read as \ufffd")
+    elif b"\xef\xbf\xbd" not in data:
+        reading.note(text.count("\ufffd"), "places are not valid UTF-8 and are read as \ufffd")
     return text

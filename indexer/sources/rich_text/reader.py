@@ -5,7 +5,7 @@ from typing import Final
 
 from indexer.errors import InvalidDocument
 from indexer.sources.compose import composed, guarded_parser, one_document
-from indexer.sources.records import Reading
+from indexer.sources.records import COMMENTS, Reading
 from indexer.sources.rich_text.story import Story
 from indexer.sources.rich_text.tokens import (
     CHARACTER_SETS,
@@ -277,12 +277,7 @@ def rich_text(reading: Reading, data: bytes) -> RichText:
     if data.count(b"{") + data.count(b"\\") > _MAX_MARKS:
         raise InvalidDocument(f"it has more than {_MAX_MARKS:,} groups and control words")
     text = RichText(data.decode("latin-1"), with_comments=reading.options.comments)
-    if text.objects:
-        reading.lost.append(f"{text.objects:,} embedded object{'s' * (text.objects > 1)}")
-    for number, what in (
-        (text.hidden_words, "words of hidden text are left out"),
-        (text.comments, "comments are left out (--comments reads them)"),
-    ):
-        if number:
-            reading.conclude(f"{number:,} {what}")
+    reading.lose(text.objects, "embedded object")
+    reading.note(text.hidden_words, "words of hidden text are left out")
+    reading.note(text.comments, COMMENTS)
     return text

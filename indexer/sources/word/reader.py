@@ -5,7 +5,7 @@ from typing import Final
 
 from indexer.sources.compose import Headings, composed, guarded_parser, one_document
 from indexer.sources.packages import Element, Package, attribute, branch, child, is_on, tag
-from indexer.sources.records import Reading
+from indexer.sources.records import COMMENTS, Reading
 from indexer.sources.word.inline import Omissions
 from indexer.sources.word.numbering import Numbering
 from indexer.sources.word.story import Shared, Story
@@ -55,19 +55,12 @@ class Word:
     def report(self, reading: Reading) -> None:
         """Say what was left out."""
         omissions: Omissions = self._shared.omissions
-        for number, what in (
-            (omissions.objects, "embedded object"),
-            (omissions.controls, "form control"),
-            (omissions.imports, "imported file"),
-        ):
-            if number:
-                reading.lost.append(f"{number:,} {what}{'s' * (number > 1)}")
-        notices = [
-            (omissions.hidden_words, "words of hidden text are left out"),
-            (omissions.symbols, "signs of symbol fonts have no letter and are left out"),
-            (self._comments, "comments are left out (--comments reads them)"),
-        ]
-        reading.notice = "; ".join(f"{number:,} {what}" for number, what in notices if number)
+        reading.lose(omissions.objects, "embedded object")
+        reading.lose(omissions.controls, "form control")
+        reading.lose(omissions.imports, "imported file")
+        reading.note(omissions.hidden_words, "words of hidden text are left out")
+        reading.note(omissions.symbols, "signs of symbol fonts have no letter and are left out")
+        reading.note(self._comments, COMMENTS)
 
     def _linked(self, kind: str) -> Element | None:
         name = next((link.target for link in self._links.values() if link.kind == kind), None)
