@@ -21,7 +21,7 @@ from indexer.errors import InvalidDocument
 from indexer.sources.compose import composed, guarded_parser, one_document
 from indexer.sources.encodings import WESTERN, errors_of, labelled_codec
 from indexer.sources.mail.bodies import body_parts, text_of_page
-from indexer.sources.nested import DEEPEST, nested_parts
+from indexer.sources.nested import DEEPEST, TOO_DEEP, nested_parts
 from indexer.sources.records import Reading
 from models.types import Document, JsonValue, Part
 
@@ -194,7 +194,7 @@ def _other_forms(forms: list[MIMEPart], body: MIMEPart | None) -> list[MIMEPart]
 def _forwarded(reading: Reading, attached: MIMEPart, level: int) -> Iterator[Part]:
     inner = attached.get_payload(0)
     if level + reading.depth >= DEEPEST or not isinstance(inner, EmailMessage):
-        reading.lost.append(f"a message that lies deeper than {DEEPEST} files")
+        reading.lost.append(f"a message that {TOO_DEEP}")
         return
     if not inner.keys() and attached.get("content-transfer-encoding", "").strip().lower() == "base64":
         inner = _parsed(binascii.a2b_base64(str(inner.get_payload()).encode("ascii", "ignore")))

@@ -8,7 +8,7 @@ from typing import Any, Final
 from indexer.sources.compose import composed, guarded_parser, one_document
 from indexer.sources.encodings import errors_of
 from indexer.sources.mail.bodies import body_parts, text_of_page
-from indexer.sources.nested import DEEPEST, nested_parts
+from indexer.sources.nested import DEEPEST, TOO_DEEP, nested_parts
 from indexer.sources.records import Reading
 from indexer.sources.rich_text.reader import rich_text
 from models.types import Document, JsonValue, Part
@@ -93,7 +93,7 @@ def _forwarded(reading: Reading, storage: Any, level: int) -> Iterator[Part]:  #
     from oxmsg import Message
 
     if level + reading.depth >= DEEPEST:
-        reading.lost.append(f"a message that lies deeper than {DEEPEST} files")
+        reading.lost.append(f"a message that {TOO_DEEP}")
         return
     streams = tuple(
         replace(each, bytes_=each.bytes_[:_HEAD] + bytes(8) + each.bytes_[_HEAD:]) if each.name == _LIST else each
