@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float, Float32, Float64, Int, Int8, UInt8
+from jaxtyping import Bool, Float, Float32, Float64, Int, Int8, Int64, Integer, UInt8
 
 from models.ops.span_score import SpanScore
 from models.text.borders import Border
@@ -148,3 +148,12 @@ def crosses(
         inside = units < ends[rows, None]
         crossed[rows] = (inside & SENTENCE_STARTS[borders[np.where(inside, units, 0)]]).any(axis=1)
     return crossed
+
+
+def starts_of(lengths: Integer[np.ndarray, " rows"]) -> Int64[np.ndarray, " rows_and_one"]:
+    """The starts of adjacent runs of these lengths, and the end of the last one.
+
+    >>> starts_of(np.array([2, 3])).tolist()
+    [0, 2, 5]
+    """
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])

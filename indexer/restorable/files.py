@@ -20,6 +20,7 @@ from typing import Final
 import numpy as np
 from jaxtyping import Float16, Float32, Int, Int8, Integer, UInt8
 
+from indexer.arrays import starts_of
 from indexer.representations.columns import ArrayRows
 from indexer.segments.mapping import mapped
 from models.encoders.restorable.base import Memory
@@ -60,7 +61,7 @@ class RestorableRows(ArrayRows):
     @cached_property
     def bounds(self) -> Int[np.ndarray, " rows_and_one"]:
         """The first vector of every row, and the number of vectors."""
-        return np.concatenate([np.zeros(1, np.int64), np.cumsum(self.counts, dtype=np.int64)])
+        return starts_of(self.counts)
 
     def slice(self, first: int, last: int) -> "RestorableRows":
         """The rows ``[first, last)``."""

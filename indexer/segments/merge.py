@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Bool, Int
 
+from indexer.arrays import starts_of
 from indexer.representations.base import LiveRows
 from indexer.representations.registry import representation
 from indexer.segments import layout
@@ -154,7 +155,7 @@ def _write_parts(folder: Path, sources: Sequence[Source]) -> Int[np.ndarray, " p
     """Write the table of parts, and return the first unit of every part and the number of units."""
     tables = [source.segment.part_table.filter(pa.array(source.live_parts)) for source in sources]
     sizes = [np.diff(source.segment.part_units)[source.live_parts] for source in sources]
-    part_units = _starts(np.concatenate(sizes))
+    part_units = starts_of(np.concatenate(sizes))
     parts_each = np.concatenate([_parts_each(source) for source in sources])
     columns = {
         "document": pa.array(np.repeat(np.arange(len(parts_each)), parts_each)),
@@ -174,8 +175,8 @@ def _write_documents(
     columns = {
         "id": stacked(tables, "id"),
         "content_hash": stacked(tables, "content_hash"),
-        "first_part": pa.array(_starts(np.concatenate([_parts_each(source) for source in sources]))[:-1]),
-        "text_start": pa.array(_starts(np.concatenate(lengths))[:-1]),
+        "first_part": pa.array(starts_of(np.concatenate([_parts_each(source) for source in sources]))[:-1]),
+        "text_start": pa.array(starts_of(np.concatenate(lengths))[:-1]),
     }
     metadata = merged_metadata(tables)
     if relabelled is not None:
@@ -189,11 +190,6 @@ def _write_documents(
 
 def _parts_each(source: Source) -> Int[np.ndarray, " live"]:
     return np.diff(source.segment.document_parts)[source.live]
-
-
-def _starts(sizes: Int[np.ndarray, " rows"]) -> Int[np.ndarray, " rows_and_one"]:
-    """The starts of adjacent runs of these lengths, and the end of the last one."""
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
 
 
 _OF_UNITS = (layout.VECTORS, layout.SCALES, layout.UNIT_SPANS)

@@ -9,9 +9,9 @@ from urllib.parse import unquote
 from bs4.element import Tag
 
 from indexer.errors import InvalidDocument
-from indexer.sources.compose import composed, guarded_parser
+from indexer.sources.compose import composed, guarded_parser, one_document
 from indexer.sources.packages import Package, attribute, tag
-from indexer.sources.records import Found, Reading
+from indexer.sources.records import Reading
 from indexer.sources.web_pages import page_text, parsed_page
 from indexer.sources.word.numbering import formatted
 from models.types import Document, Part
@@ -28,13 +28,10 @@ _STYLE: Final = re.compile(r"list-style(?:-type)?\s*:\s*([a-z-]+)")
 _BLOCKS: Final = ("p", "div", "section")
 
 
-def read_book(reading: Reading) -> Iterator[Found]:
-    """A book is one document: a part a block of a chapter, with the chapter's title or number as ``section``."""
-    yield 1, lambda: _document(reading)
-
-
+@one_document
 @guarded_parser("an EPUB")
-def _document(reading: Reading) -> Document:
+def read_book(reading: Reading) -> Document:
+    """A book is one document: a part a block of a chapter, with the chapter's title or number as ``section``."""
     package = Package(reading.whole())
     if "META-INF/encryption.xml" in package and b"http://www.w3.org/2001/04/xmlenc#aes" in package.read(
         "META-INF/encryption.xml"
@@ -51,7 +48,7 @@ def _document(reading: Reading) -> Document:
     once = dict.fromkeys(chapters)
     missing = [chapter for chapter in once if chapter not in package]
     if missing:
-        reading.lost.append(f"{len(missing):,} chapter{'s' * (len(missing) > 1)} that the file lacks ({missing[0]})")
+        reading.lose(len(missing), "chapter", f" that the file lacks ({missing[0]})")
     parts = [part for chapter in once if chapter in package for part in _chapter(package, chapter)]
     return composed(reading, parts, {"title": "".join(titles[:1]).strip()})
 

@@ -1,15 +1,26 @@
-"""Documents of files that are one document: parts within the limits, and errors of parsers as refusals."""
+"""Documents of files that are one document: their parts, within the limits, and errors of parsers as refusals."""
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial, wraps
+from itertools import chain
 from typing import Final
 
 from indexer.errors import InvalidDocument, NoText
 from indexer.sources.documents import MAX_PARTS, checked_id, checked_metadata, checked_size, checked_text
-from indexer.sources.records import Reading
-from models.types import Document, Part
+from indexer.sources.records import Found, Reader, Reading
+from models.types import Document, JsonValue, Part
 
 INSTALL: Final = "reading it needs a library that is not installed; run: pip install 'spanseek[files]'"
+
+
+def one_document(parse: Callable[[Reading], Document]) -> Reader:
+    """The reader of files that are one document each, from their parser."""
+
+    @wraps(parse)
+    def read(reading: Reading) -> Iterator[Found]:
+        yield 1, partial(parse, reading)
+
+    return read
 
 
 def guarded_parser(kind: str) -> Callable[[Callable[[Reading], Document]], Callable[[Reading], Document]]:
@@ -71,6 +82,39 @@ def _paired(parts: Sequence[Part], belong: Callable[[Part, Part], bool]) -> list
             joined.append(part)
             is_open = True
     return joined
+
+
+class Headings:
+    """The headings above the paragraph that is read."""
+
+    def __init__(self) -> None:
+        self._path: list[tuple[int, str]] = []
+
+    def enter(self, level: int, title: str) -> None:
+        """Let a heading begin its section."""
+        self._path = [*((above, each) for above, each in self._path if above < level), (level, title)]
+
+    def metadata(self, kind: str) -> dict[str, JsonValue]:
+        """The metadata of a part of a kind that is read now."""
+        section: dict[str, JsonValue] = {"section": [title for _, title in self._path]} if self._path else {}
+        return section | ({"kind": kind} if kind else {})
+
+
+def row_parts(cells: Sequence[Sequence[Part]], kind: str, repeated: int = 1) -> Iterator[Part]:
+    """One part of cells that hold a paragraph of a kind at most, what stands beside after it; else cell after cell."""
+    own = [[part for part in cell if _kind(part) == kind] for cell in cells]
+    if any(len(paragraphs) > 1 for paragraphs in own):
+        yield from chain.from_iterable(cells)
+        return
+    filled = [part for part, *_ in filter(None, own)]
+    if filled:
+        part = Part("\t".join(" ".join(each.text.split()) for each in filled), filled[0].metadata)
+        yield from [part] * repeated
+    yield from (part for part in chain.from_iterable(cells) if _kind(part) != kind)
+
+
+def _kind(part: Part) -> JsonValue:
+    return part.metadata.get("kind", "")
 
 
 def storable(text: str) -> str:

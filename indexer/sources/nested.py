@@ -10,6 +10,7 @@ from indexer.sources.records import BadRecord, Reading, guarded
 from models.types import Document, Part
 
 DEEPEST: Final = 5
+TOO_DEEP: Final = f"lies deeper than {DEEPEST} files"
 _PICTURES: Final = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".ico", ".svg", ".webp", ".p7s", ".asc", ".vcf", ".ics")
 
 
@@ -21,8 +22,7 @@ def nested_parts(reading: Reading, name: str, data: bytes) -> Iterator[Part]:
     if kind in _PICTURES:
         return
     if kind not in READERS or reading.depth >= DEEPEST:
-        why = "has no reader" if kind not in READERS else f"lies deeper than {DEEPEST} files"
-        reading.lost.append(f"attachment {name}, which {why}")
+        reading.lost.append(f"attachment {name}, which {'has no reader' if kind not in READERS else TOO_DEEP}")
         return
     inner = inside(reading, name, data)
     try:

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
-from indexer.sources.compose import composed, guarded_parser
+from indexer.sources.compose import Headings, composed, guarded_parser, one_document, row_parts
 from indexer.sources.open_lists import Lists
 from indexer.sources.packages import Element, Package, attribute, child, tag
-from indexer.sources.records import Found, Reading
-from models.types import Document, JsonValue, Part
+from indexer.sources.records import COMMENTS, Reading
+from models.types import Document, Part
 
 _PARAGRAPHS: Final = ("text:p", "text:h")
 _SKIPPED: Final = frozenset(
@@ -37,7 +37,7 @@ class _Reader:
         self._lists = lists
         self._box = box
         self._with_comments = with_comments
-        self._path: list[tuple[int, str]] = []
+        self._headings = Headings()
         self.comments = 0
         self.objects = 0
         self.controls = 0
@@ -74,11 +74,9 @@ class _Reader:
         label, text = self._lists.label(element), "".join(self._pieces(element, beside)).strip()
         text = f"{label} {text}" if label and text else text
         if text and tag(element) == "text:h" and not kind:
-            level = int(attribute(element, "outline-level") or 1)
-            self._path = [*((above, title) for above, title in self._path if above < level), (level, text)]
+            self._headings.enter(int(attribute(element, "outline-level") or 1), text)
         if text:
-            section: dict[str, JsonValue] = {"section": [title for _, title in self._path]} if self._path else {}
-            yield Part(text, section | ({"kind": kind} if kind else {}))
+            yield Part(text, self._headings.metadata(kind))
         for each in beside:
             yield from self._beside(each, kind)
 
@@ -113,22 +111,9 @@ class _Reader:
             self.comments += 1
 
     def _row(self, row: Element, kind: str) -> Iterator[Part]:
-        """One part of cells that hold a paragraph at most, what stands beside after it; else cell after cell."""
         cells = [(each, [*self.parts(each, kind)]) for each in row if tag(each) == "table:table-cell"]
         found = [parts for cell, parts in cells for _ in range(_repeated(cell))]
-        own = [[part for part in cell if _kind(part) == kind] for cell in found]
-        if any(len(paragraphs) > 1 for paragraphs in own):
-            yield from chain.from_iterable(found)
-            return
-        filled = [part for part, *_ in filter(None, own)]
-        if filled:
-            part = Part("\t".join(" ".join(each.text.split()) for each in filled), filled[0].metadata)
-            yield from [part] * _repeated(row)
-        yield from (part for part in chain.from_iterable(found) if _kind(part) != kind)
-
-
-def _kind(part: Part) -> JsonValue:
-    return part.metadata.get("kind", "")
+        yield from row_parts(found, kind, _repeated(row))
 
 
 def _is_filled(element: Element) -> bool:
@@ -143,13 +128,10 @@ def _repeated(element: Element) -> int:
     return min(int(count), _MOST_REPEATED) if element.getchildren() else 1
 
 
-def read_open_document(reading: Reading) -> Iterator[Found]:
-    """A file of OpenDocument is one document, with ``section`` and ``kind`` as Word files have them."""
-    yield 1, lambda: _document(reading)
-
-
+@one_document
 @guarded_parser("an OpenDocument file")
-def _document(reading: Reading) -> Document:
+def read_open_document(reading: Reading) -> Document:
+    """A file of OpenDocument is one document, with ``section`` and ``kind`` as Word files have them."""
     package = Package(reading.whole())
     content = package.xml("content.xml")
     styles = [package.xml("styles.xml")] if "styles.xml" in package else []
@@ -160,11 +142,9 @@ def _document(reading: Reading) -> Document:
     heads = [*_margins(styles, reader, "header")]
     parts = [*heads, *reader.parts(() if body is None else body), *_margins(styles, reader, "footer")]
     title = _title(package)
-    if reader.comments:
-        reading.notice = f"{reader.comments:,} comments are left out (--comments reads them)"
-    for number, what in ((reader.objects, "embedded object"), (reader.controls, "form control")):
-        if number:
-            reading.lost.append(f"{number:,} {what}{'s' * (number > 1)}")
+    reading.note(reader.comments, COMMENTS)
+    reading.lose(reader.objects, "embedded object")
+    reading.lose(reader.controls, "form control")
     return composed(reading, parts, {"title": title})
 
 

@@ -2,20 +2,17 @@
 
 from collections.abc import Iterator
 
-from indexer.sources.compose import within
+from indexer.sources.compose import one_document, within
 from indexer.sources.documents import MAX_PARTS, checked_id, checked_text
 from indexer.sources.encodings import decoded, errors_of, given_encoding
-from indexer.sources.records import Found, Reading
+from indexer.sources.records import Reading
 from models.text.wrapping import line_breaks
 from models.types import Document, Part
 
 
-def read_text(reading: Reading) -> Iterator[Found]:
+@one_document
+def read_text(reading: Reading) -> Document:
     """The file is one document, a paragraph or a turn a part; its id is the path below the folder, without ``.gz``."""
-    yield 1, lambda: _document(reading)
-
-
-def _document(reading: Reading) -> Document:
     parts = [Part(piece) for piece in paragraphs(checked_text(text_of(reading)))]
     return Document(checked_id(reading.document_id), tuple(within(parts, MAX_PARTS)))
 
@@ -44,6 +41,6 @@ def text_of(reading: Reading) -> str:
     text, encoding = decoded(data)
     if encoding.codec != "utf-8-sig":
         reading.conclude(f"encoding {encoding}")
-    elif b"\xef\xbf\xbd" not in data and "\ufffd" in text:
-        reading.conclude(f"{text.count(chr(0xFFFD)):,} places are not valid UTF-8 and are read as \ufffd")
+    elif b"\xef\xbf\xbd" not in data:
+        reading.note(text.count("\ufffd"), "places are not valid UTF-8 and are read as \ufffd")
     return text

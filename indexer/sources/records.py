@@ -26,6 +26,8 @@ class BadRecord:
 
 
 Record: TypeAlias = Document | BadRecord
+# What is said of comments that are not asked for.
+COMMENTS: Final = "comments are left out (--comments reads them)"
 # The line or number of a record, from 1, and the function that parses it.
 Found: TypeAlias = tuple[int, Callable[[], Document]]
 
@@ -37,8 +39,7 @@ class Reading:
     ``file`` is positioned at its start and decompressed; ``open_again`` opens it anew, for readers that look twice.
     ``name`` is the file's path below the folder. A reader sets ``notice``, what it concluded about the file, and
     ``fraction``, where the position in the file does not say how far it is. To ``lost`` it adds what it left out of
-    text that a person sees, counted: ``1 embedded object``. ``depth`` counts the files around
-    it, such as the message of an attachment.
+    text that a person sees. ``depth`` counts the files around it, such as the message of an attachment.
     """
 
     file: BinaryIO
@@ -65,6 +66,16 @@ class Reading:
     def conclude(self, notice: str) -> None:
         """Add to what was concluded about the file."""
         self.notice = f"{self.notice}; {notice}" if self.notice else notice
+
+    def note(self, count: int, what: str) -> None:
+        """Conclude something about a number of things, unless there are none."""
+        if count:
+            self.conclude(f"{count:,} {what}")
+
+    def lose(self, count: int, what: str, where: str = "") -> None:
+        """Add a number of things to what is lost, unless there are none: ``2 embedded objects on slide 3``."""
+        if count:
+            self.lost.append(f"{count:,} {what}{'s' * (count > 1)}{where}")
 
     def whole(self) -> bytes:
         """All bytes of the file. Raises ``InvalidDocument`` if they are too many."""

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
-from indexer.sources.compose import composed, guarded_parser
+from indexer.sources.compose import composed, guarded_parser, one_document
 from indexer.sources.packages import Element, Package, Relation, attribute, child, tag
-from indexer.sources.records import Found, Reading
+from indexer.sources.records import COMMENTS, Reading
 from indexer.sources.word.numbering import Numbering
 from indexer.sources.word.reader import drawn_texts
 from indexer.sources.word.story import Shared, Story, nearest
@@ -21,13 +21,10 @@ _COMMENT_TEXTS: Final = ("p:text", "p188:txBody")
 _REPEATED: Final = ("sldNum", "dt", "ftr", "hdr", "sldImg")
 
 
-def read_slides(reading: Reading) -> Iterator[Found]:
-    """A presentation is one document: a part a paragraph or a row of a table, with ``slide`` from 1 and ``kind``."""
-    yield 1, lambda: _document(reading)
-
-
+@one_document
 @guarded_parser("a PowerPoint file")
-def _document(reading: Reading) -> Document:
+def read_slides(reading: Reading) -> Document:
+    """A presentation is one document: a part a paragraph or a row of a table, with ``slide`` from 1 and ``kind``."""
     package = Package(reading.whole())
     main = package.target("", "officeDocument") or "ppt/presentation.xml"
     links = package.relations(main)
@@ -38,8 +35,8 @@ def _document(reading: Reading) -> Document:
     comments = [*chain.from_iterable(_comments(package, name, number) for number, name in enumerate(names, 1))]
     if reading.options.comments:
         parts += comments
-    elif comments:
-        reading.conclude(f"{len(comments):,} comments are left out (--comments reads them)")
+    else:
+        reading.note(len(comments), COMMENTS)
     return composed(reading, parts, {"title": package.title()})
 
 
@@ -54,8 +51,7 @@ def _slide(package: Package, name: str, number: int, reading: Reading) -> Iterat
     for part in _story(package, root, links):
         yield Part(part.text, {"slide": number, **part.metadata})
     objects = sum(1 for _ in nearest(root, frozenset({"p:oleObj"})))
-    if objects:
-        reading.lost.append(f"{objects:,} embedded object{'s' * (objects > 1)} on slide {number:,}")
+    reading.lose(objects, "embedded object", f" on slide {number:,}")
     notes = package.target(name, "notesSlide")
     if notes is not None:
         for part in _story(package, _without_repeated(package.xml(notes)), links):

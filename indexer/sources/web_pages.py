@@ -8,10 +8,11 @@ from bs4.dammit import EncodingDetector
 from bs4.element import NavigableString, PageElement, PreformattedString, RubyTextString, Tag
 
 from indexer.errors import InvalidDocument, NoText
+from indexer.sources.compose import one_document
 from indexer.sources.documents import checked_id, checked_metadata, checked_text
 from indexer.sources.encodings import decoded, errors_of, labelled_codec
 from indexer.sources.page_tree import PageTree
-from indexer.sources.records import Found, Reading
+from indexer.sources.records import Reading
 from indexer.sources.style_sheets import StyleSheets
 from models.types import Document, JsonValue, Part
 
@@ -34,12 +35,9 @@ _MAX_TAGS: Final = 600_000
 _MAX_ATTRIBUTES: Final = 400_000
 
 
-def read_page(reading: Reading) -> Iterator[Found]:
+@one_document
+def read_page(reading: Reading) -> Document:
     """A page is one document, with its title as metadata."""
-    yield 1, lambda: _document(reading)
-
-
-def _document(reading: Reading) -> Document:
     page = parsed_page(_decoded(reading))
     title = _SPACE.sub(" ", page.title.get_text()).strip() if page.title else ""
     metadata: dict[str, JsonValue] = {"title": title} if title else {}

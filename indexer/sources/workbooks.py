@@ -143,8 +143,7 @@ def _transitional(data: bytes) -> bytes:
 def _count_uncomputed(reading: Reading, package: Package, names: Sequence[str]) -> None:
     """Count the formulas without a value as lost: a program wrote them, and none has computed them."""
     count = sum(_count(_UNCOMPUTED, package.read(name)) for name in names)
-    if count:
-        reading.lost.append(f"{count:,} formula{'s' * (count > 1)} without a stored value")
+    reading.lose(count, "formula", " without a stored value")
 
 
 def _check_size(package: Package) -> None:
@@ -212,8 +211,7 @@ def _drawn(reading: Reading) -> Iterator[Part]:
     comments = sum(
         tag(each) == "x:comment" for name in package.names("xl/comments") for each in package.xml(name).iter()
     )
-    if comments:
-        reading.conclude(f"{comments:,} comments are left out")
+    reading.note(comments, "comments are left out")
 
 
 def _document(reading: Reading, sheets: list[_Sheet], drawn: list[Part]) -> Document:

@@ -21,6 +21,7 @@ from typing import Self
 import numpy as np
 from jaxtyping import Int, Integer, UInt8, UInt32
 
+from indexer.arrays import starts_of
 from indexer.segments.mapping import mapped
 from indexer.words.stems import StemIndex
 from models.text.stemming import Language, stems
@@ -79,8 +80,8 @@ class StoredWords:
         arrays = (
             of_units,
             np.argsort(of_units, kind="stable")[np.count_nonzero(of_units == 0) :].astype("<u4"),
-            _starts(np.bincount(of_units, minlength=len(terms) + 1)[1:]).astype("<u4"),
-            _starts(np.array([len(term) for term in encoded], np.int64)).astype("<u4"),
+            starts_of(np.bincount(of_units, minlength=len(terms) + 1)[1:]).astype("<u4"),
+            starts_of(np.array([len(term) for term in encoded], np.int64)).astype("<u4"),
             np.frombuffer(b"".join(encoded), np.uint8),
         )
         for array in arrays:
@@ -182,10 +183,10 @@ class WordWriter:
         terms = sorted(self._numbers)
         encoded = [term.encode() for term in terms]
         (self._folder / TERMS).write_bytes(b"".join(encoded))
-        self._write(BOUNDS, _starts(np.array([len(term) for term in encoded], np.int64)))
+        self._write(BOUNDS, starts_of(np.array([len(term) for term in encoded], np.int64)))
         new_numbers = np.zeros(len(terms) + 1, "<u4")
         new_numbers[[self._numbers[term] for term in terms]] = np.arange(1, len(terms) + 1)
-        starts = _starts(self._renumber(new_numbers)[1:])
+        starts = starts_of(self._renumber(new_numbers)[1:])
         self._write(STARTS, starts)
         self._write_units(starts)
         return int(starts[-1])
@@ -221,7 +222,3 @@ def _writable(path: Path) -> UInt32[np.ndarray, " numbers"]:
     if not path.stat().st_size:
         return np.zeros(0, "<u4")
     return np.memmap(path, "<u4", "r+").view(np.ndarray)
-
-
-def _starts(lengths: Int[np.ndarray, " rows"]) -> Int[np.ndarray, " rows_and_one"]:
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])

@@ -19,9 +19,9 @@ import numpy as np
 from jaxtyping import Float, Float32, Int32
 
 from models.encoders.base import Encoder
-from models.encoders.nuggets.base import NuggetEncoder, check_ratio, even_windows
+from models.encoders.nuggets.base import NuggetEncoder, check_ratio
 from models.errors import InvalidInput
-from models.ops.batching import length_batches
+from models.ops.batching import even_windows, length_batches
 from models.ops.nuggets import count
 from models.ops.similarity import normalize
 from research.evaluation.equal_chunks import chunk_means

@@ -12,10 +12,11 @@ from torch import Tensor
 from torch.nn import functional
 
 from models.artifacts import Artifact, save_artifact
-from models.encoders.facets.readers import Reader, WordReader, pad
+from models.encoders.facets.readers import Reader, WordReader
 from models.encoders.facets.shape import FacetShape
 from models.encoders.facets.word_vectors import WordVectors
 from models.errors import InvalidInput
+from models.ops.batching import padded
 from models.ops.facets import PENALTY, descend
 from models.types import JsonValue
 from research.training.facet_data import Ids, Kind, Neighbourhood, draw
@@ -128,7 +129,7 @@ def _error(
     penalty: float,
 ) -> Float[Tensor, ""]:
     """The mean squared distance of words from what the facets make of them; coefficients are constants."""
-    ids, mask = map(torch.from_numpy, pad(near))
+    ids, mask = map(torch.from_numpy, padded(near))
     targets = space[ids]
     with torch.no_grad():
         matrix = assign(codebook, targets, penalty)

@@ -15,9 +15,9 @@ import torch
 from jaxtyping import Float32, Float64, Int32
 
 from models.artifacts import Artifact, save_artifact
-from models.encoders.nuggets.base import even_windows
 from models.encoders.nuggets.slice import SliceNuggetEncoder
 from models.errors import InvalidInput
+from models.ops.batching import even_windows
 from models.ops.whitening import Whitening, second_moment, whitening
 from research.training.nugget_data import LONGEST, NuggetTexts, read_nugget_texts
 from research.training.nugget_initialization import RATIOS

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Final, cast
 
 from indexer.errors import InvalidDocument
-from indexer.sources.compose import composed, guarded_parser
+from indexer.sources.compose import composed, guarded_parser, one_document
 from indexer.sources.encodings import WESTERN, errors_of, labelled_codec
 from indexer.sources.mail.bodies import body_parts, text_of_page
-from indexer.sources.nested import DEEPEST, nested_parts
-from indexer.sources.records import Found, Reading
+from indexer.sources.nested import DEEPEST, TOO_DEEP, nested_parts
+from indexer.sources.records import Reading
 from models.types import Document, JsonValue, Part
 
 _ADDRESSES: Final = ("from", "to", "cc")
@@ -64,21 +64,20 @@ _ENDINGS: Final = {
 }
 
 
-def read_message(reading: Reading) -> Iterator[Found]:
-    """A message is one document: a part a paragraph, ``quoted`` where it is, and parts of its attachments.
-
-    Its metadata are ``subject``, ``from``, ``to``, ``cc``, ``date`` and ``message_id``.
-    """
-    yield 1, lambda: message_document(reading)
-
-
 @guarded_parser("a message")
 def message_document(reading: Reading) -> Document:
-    """The message of a file as a document. Raises ``InvalidDocument`` for what is none."""
+    """A message is one document: a part a paragraph, ``quoted`` where it is, and parts of its attachments.
+
+    Its metadata are ``subject``, ``from``, ``to``, ``cc``, ``date`` and ``message_id``. Raises ``InvalidDocument`` for
+    what is no message.
+    """
     message = _parsed(reading.whole())
     if not message.keys():
         raise InvalidDocument("not a message: it has no headers")
     return composed(reading, [*_parts(reading, message)], headers(message))
+
+
+read_message: Final = one_document(message_document)
 
 
 def headers(message: EmailMessage) -> dict[str, JsonValue]:
@@ -195,7 +194,7 @@ def _other_forms(forms: list[MIMEPart], body: MIMEPart | None) -> list[MIMEPart]
 def _forwarded(reading: Reading, attached: MIMEPart, level: int) -> Iterator[Part]:
     inner = attached.get_payload(0)
     if level + reading.depth >= DEEPEST or not isinstance(inner, EmailMessage):
-        reading.lost.append(f"a message that lies deeper than {DEEPEST} files")
+        reading.lost.append(f"a message that {TOO_DEEP}")
         return
     if not inner.keys() and attached.get("content-transfer-encoding", "").strip().lower() == "base64":
         inner = _parsed(binascii.a2b_base64(str(inner.get_payload()).encode("ascii", "ignore")))

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
-from indexer.sources.compose import composed, guarded_parser
+from indexer.sources.compose import composed, guarded_parser, one_document
 from indexer.sources.encodings import errors_of
 from indexer.sources.mail.bodies import body_parts, text_of_page
-from indexer.sources.nested import DEEPEST, nested_parts
-from indexer.sources.records import Found, Reading
+from indexer.sources.nested import DEEPEST, TOO_DEEP, nested_parts
+from indexer.sources.records import Reading
 from indexer.sources.rich_text.reader import rich_text
 from models.types import Document, JsonValue, Part
 
@@ -27,13 +27,10 @@ _LIST: Final = "__properties_version1.0"
 _HEAD: Final = 24
 
 
-def read_outlook(reading: Reading) -> Iterator[Found]:
-    """A message of Outlook is one document, as others are."""
-    yield 1, lambda: _document(reading)
-
-
+@one_document
 @guarded_parser("a message of Outlook")
-def _document(reading: Reading) -> Document:
+def read_outlook(reading: Reading) -> Document:
+    """A message of Outlook is one document, as others are."""
     from oxmsg import Message
 
     message = Message.load(io.BytesIO(reading.whole()))
@@ -96,7 +93,7 @@ def _forwarded(reading: Reading, storage: Any, level: int) -> Iterator[Part]:  #
     from oxmsg import Message
 
     if level + reading.depth >= DEEPEST:
-        reading.lost.append(f"a message that lies deeper than {DEEPEST} files")
+        reading.lost.append(f"a message that {TOO_DEEP}")
         return
     streams = tuple(
         replace(each, bytes_=each.bytes_[:_HEAD] + bytes(8) + each.bytes_[_HEAD:]) if each.name == _LIST else each

@@ -27,15 +27,9 @@ class Segment:
 
 
 @dataclass(slots=True)
-class Line:
+class Line(Segment):
     """A row of a block. ``is_table`` where its cells stand apart."""
 
-    text: str
-    left: float
-    bottom: float
-    right: float
-    top: float
-    size: float
     is_table: bool = False
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from indexer.errors import InvalidDocument
-from indexer.sources.compose import composed, guarded_parser
+from indexer.sources.compose import composed, guarded_parser, one_document
 from indexer.sources.pdf.extraction import Extraction, RawPage
 from indexer.sources.pdf.furniture import furniture
 from indexer.sources.pdf.geometry import Segment, rows
@@ -14,22 +14,12 @@ from indexer.sources.pdf.legibility import is_doubtful, is_garbage, readable, un
 from indexer.sources.pdf.order import blocks
 from indexer.sources.pdf.paragraphs import Hyphens, Paragraph, all_lines, connected, lines, paragraphs
 from indexer.sources.pdf.words import page_words
-from indexer.sources.records import Found, Reading
+from indexer.sources.records import Reading
 from models.types import Document, JsonValue, Part
 
 _NAMED: Final = 10
 # Words of a stamp on an image: courts write up to 13, "Case 1:20-cv-01234 Document 12 Filed ... Page 5 of 17 ...".
 _STAMP: Final = 15
-
-
-def read_pdf(reading: Reading) -> Iterator[Found]:
-    """A PDF is one document. Metadata of a part are ``page``, ``pages`` and ``kind``.
-
-    ``page`` is the page it begins on, from 1, and ``pages`` are all of its pages. ``kind`` marks running heads
-    (``header``), feet (``footer``), page numbers (``page number``) and, if they are read, notes stuck to a page
-    (``comment``).
-    """
-    yield 1, lambda: _document(reading)
 
 
 @dataclass(slots=True)
@@ -107,8 +97,15 @@ def _named(numbers: Sequence[int]) -> str:
     return f"page{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers[:_NAMED]))}{more}"
 
 
+@one_document
 @guarded_parser("a PDF")
-def _document(reading: Reading) -> Document:
+def read_pdf(reading: Reading) -> Document:
+    """A PDF is one document. Metadata of a part are ``page``, ``pages`` and ``kind``.
+
+    ``page`` is the page it begins on, from 1, and ``pages`` are all of its pages. ``kind`` marks running heads
+    (``header``), feet (``footer``), page numbers (``page number``) and, if they are read, notes stuck to a page
+    (``comment``).
+    """
     pages = _Pages()
     with closing(Extraction(reading.whole())) as extraction:
         for page in extraction:

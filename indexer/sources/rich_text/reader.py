@@ -1,12 +1,11 @@
 """Rich text as a document: what Word shows of it."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from indexer.errors import InvalidDocument
-from indexer.sources.compose import composed, guarded_parser
-from indexer.sources.records import Found, Reading
+from indexer.sources.compose import composed, guarded_parser, one_document
+from indexer.sources.records import COMMENTS, Reading
 from indexer.sources.rich_text.story import Story
 from indexer.sources.rich_text.tokens import (
     CHARACTER_SETS,
@@ -263,13 +262,10 @@ class RichText:
             group.story.add(readable(text, font.family) if font else text, is_label=group.is_label)
 
 
-def read_rich_text(reading: Reading) -> Iterator[Found]:
-    """A file is one document: a part a paragraph, or a row of a table; ``kind`` as Word files have it."""
-    yield 1, lambda: _document(reading)
-
-
+@one_document
 @guarded_parser("rich text")
-def _document(reading: Reading) -> Document:
+def read_rich_text(reading: Reading) -> Document:
+    """A file is one document: a part a paragraph, or a row of a table; ``kind`` as Word files have it."""
     text = rich_text(reading, reading.whole())
     return composed(reading, text.parts, {"title": text.title})
 
@@ -281,12 +277,7 @@ def rich_text(reading: Reading, data: bytes) -> RichText:
     if data.count(b"{") + data.count(b"\\") > _MAX_MARKS:
         raise InvalidDocument(f"it has more than {_MAX_MARKS:,} groups and control words")
     text = RichText(data.decode("latin-1"), with_comments=reading.options.comments)
-    if text.objects:
-        reading.lost.append(f"{text.objects:,} embedded object{'s' * (text.objects > 1)}")
-    for number, what in (
-        (text.hidden_words, "words of hidden text are left out"),
-        (text.comments, "comments are left out (--comments reads them)"),
-    ):
-        if number:
-            reading.conclude(f"{number:,} {what}")
+    reading.lose(text.objects, "embedded object")
+    reading.note(text.hidden_words, "words of hidden text are left out")
+    reading.note(text.comments, COMMENTS)
     return text

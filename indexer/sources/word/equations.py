@@ -45,9 +45,12 @@ def _fraction(element: Element) -> str:
 
 
 def _scripts(element: Element) -> str:
+    return f"{_argument(element, 'm:e')}{_low_high(element)}"
+
+
+def _low_high(element: Element) -> str:
     below, above = _argument(element, "m:sub"), _argument(element, "m:sup")
-    low, high = f"_{_grouped(below)}" if below else "", f"^{_grouped(above)}" if above else ""
-    return f"{_argument(element, 'm:e')}{low}{high}"
+    return (f"_{_grouped(below)}" if below else "") + (f"^{_grouped(above)}" if above else "")
 
 
 def _before(element: Element) -> str:
@@ -56,8 +59,7 @@ def _before(element: Element) -> str:
 
 
 def _root(element: Element) -> str:
-    degree = _argument(element, "m:deg")
-    return f"{f'{degree}' if degree else ''}√{_grouped(_argument(element, 'm:e'))}"
+    return f"{_argument(element, 'm:deg')}√{_grouped(_argument(element, 'm:e'))}"
 
 
 def _sign(element: Element, properties: str, name: str, default: str) -> str:
@@ -66,9 +68,7 @@ def _sign(element: Element, properties: str, name: str, default: str) -> str:
 
 
 def _sum(element: Element) -> str:
-    below, above = _argument(element, "m:sub"), _argument(element, "m:sup")
-    low, high = f"_{_grouped(below)}" if below else "", f"^{_grouped(above)}" if above else ""
-    return f"{_sign(element, 'm:naryPr', 'm:chr', '∫')}{low}{high} {_argument(element, 'm:e')}"
+    return f"{_sign(element, 'm:naryPr', 'm:chr', '∫')}{_low_high(element)} {_argument(element, 'm:e')}"
 
 
 def _brackets(element: Element) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from string import hexdigits
 from typing import Final
 
 from indexer.sources.packages import Element, attribute, branch, child, is_on, tag
@@ -167,7 +168,8 @@ class Inline:
 
     def _symbol(self, element: Element, into: Paragraph) -> None:
         code = attribute(element, "char") or ""
-        sign = symbol(attribute(element, "font") or "", int(code, 16)) if _is_hexadecimal(code) else ""
+        is_code = code != "" and set(code) <= set(hexdigits)
+        sign = symbol(attribute(element, "font") or "", int(code, 16)) if is_code else ""
         if sign:
             self._text(sign, into)
         else:
@@ -225,7 +227,3 @@ def _chosen(mark: Element) -> str:
     result = child(options, "w:result") if child(options, "w:result") is not None else child(options, "w:default")
     number = int(attribute(result, "val") or 0) if result is not None else 0
     return names[number] if number < len(names) else ""
-
-
-def _is_hexadecimal(code: str) -> bool:
-    return bool(code) and all(sign in "0123456789abcdefABCDEF" for sign in code)

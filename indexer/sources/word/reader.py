@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
-from indexer.sources.compose import composed, guarded_parser
+from indexer.sources.compose import Headings, composed, guarded_parser, one_document
 from indexer.sources.packages import Element, Package, attribute, branch, child, is_on, tag
-from indexer.sources.records import Found, Reading
+from indexer.sources.records import COMMENTS, Reading
 from indexer.sources.word.inline import Omissions
 from indexer.sources.word.numbering import Numbering
 from indexer.sources.word.story import Shared, Story
@@ -15,17 +15,14 @@ from models.types import Document, Part
 _NOTES: Final = {"footnote": "footnotes", "endnote": "endnotes", "comment": "comments"}
 
 
-def read_word(reading: Reading) -> Iterator[Found]:
+@one_document
+@guarded_parser("a Word file")
+def read_word(reading: Reading) -> Document:
     """A Word file is one document: what Word shows in its final view, a part a paragraph or a row of a table.
 
     ``section`` of a part's metadata holds the headings above it, and ``kind`` says what is not of the body: header,
     footer, footnote, endnote, text box, diagram, chart, comment.
     """
-    yield 1, lambda: _document(reading)
-
-
-@guarded_parser("a Word file")
-def _document(reading: Reading) -> Document:
     word = Word(Package(reading.whole()), with_comments=reading.options.comments)
     parts = list(word.parts())
     word.report(reading)
@@ -52,25 +49,18 @@ class Word:
         """Headers, the body, and footers, as parts."""
         yield from self._margins("w:headerReference", "header")
         yield from Story(self._root, self._shared).parts()
-        self._shared.path = []
+        self._shared.headings = Headings()
         yield from self._margins("w:footerReference", "footer")
 
     def report(self, reading: Reading) -> None:
         """Say what was left out."""
         omissions: Omissions = self._shared.omissions
-        for number, what in (
-            (omissions.objects, "embedded object"),
-            (omissions.controls, "form control"),
-            (omissions.imports, "imported file"),
-        ):
-            if number:
-                reading.lost.append(f"{number:,} {what}{'s' * (number > 1)}")
-        notices = [
-            (omissions.hidden_words, "words of hidden text are left out"),
-            (omissions.symbols, "signs of symbol fonts have no letter and are left out"),
-            (self._comments, "comments are left out (--comments reads them)"),
-        ]
-        reading.notice = "; ".join(f"{number:,} {what}" for number, what in notices if number)
+        reading.lose(omissions.objects, "embedded object")
+        reading.lose(omissions.controls, "form control")
+        reading.lose(omissions.imports, "imported file")
+        reading.note(omissions.hidden_words, "words of hidden text are left out")
+        reading.note(omissions.symbols, "signs of symbol fonts have no letter and are left out")
+        reading.note(self._comments, COMMENTS)
 
     def _linked(self, kind: str) -> Element | None:
         name = next((link.target for link in self._links.values() if link.kind == kind), None)
@@ -100,7 +90,7 @@ class Word:
         if link is None or link.target not in self._package:
             return
         for text in drawn_texts(self._package.xml(link.target)):
-            yield Part(text, self._shared.metadata(kind))
+            yield Part(text, self._shared.headings.metadata(kind))
 
     def _margins(self, name: str, kind: str) -> Iterator[Part]:
         """Headers or footers of all sections, each text once; of first and of even pages if they are shown."""

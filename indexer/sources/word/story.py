@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Final
 
+from indexer.sources.compose import Headings, row_parts
 from indexer.sources.packages import Element, attribute, branch, child, is_on, tag
 from indexer.sources.word.inline import SKIPPED, Inline, Omissions, Paragraph, fields_are_whole
 from indexer.sources.word.numbering import Numbering
 from indexer.sources.word.styles import Numbered, Styles, heading_level, numbered
-from models.types import JsonValue, Part
+from models.types import Part
 
 _PARAGRAPHS: Final = frozenset({"w:p", "a:p", "m:oMathPara", "m:oMath", "w:r"})
 _BLOCKS: Final = _PARAGRAPHS | {"w:tbl", "a:tbl", "w:altChunk", "w:subDoc"}
@@ -22,23 +22,13 @@ Beside = Callable[[str, Element], Iterator[Part]]
 
 @dataclass(slots=True)
 class Shared:
-    """All that the stories of a file share. ``path`` are the headings above the paragraph that is read, by level."""
+    """All that the stories of a file share."""
 
     styles: Styles
     numbering: Numbering
     beside: Beside
     omissions: Omissions = field(default_factory=Omissions)
-    path: list[tuple[int, str]] = field(default_factory=list)
-
-    def metadata(self, kind: str) -> dict[str, JsonValue]:
-        """The metadata of a part that is read now."""
-        section: dict[str, JsonValue] = {"section": [title for _, title in self.path]} if self.path else {}
-        return section | ({"kind": kind} if kind else {})
-
-    def enter(self, level: int, title: str) -> None:
-        """Let a heading begin its section."""
-        self.path = [(above, each) for above, each in self.path if above < level]
-        self.path.append((level, title))
+    headings: Headings = field(default_factory=Headings)
 
 
 class Story:
@@ -85,8 +75,8 @@ class Story:
             text = f"{label} {text}" if label else text
             level = self._level(properties, style)
             if level is not None and not self._kind:
-                self._shared.enter(level, " ".join(text.split()))
-            yield Part(text, self._shared.metadata(self._kind))
+                self._shared.headings.enter(level, " ".join(text.split()))
+            yield Part(text, self._shared.headings.metadata(self._kind))
         for kind, element in paragraph.beside:
             yield from self._shared.beside(kind, element)
 
@@ -110,18 +100,8 @@ class Story:
     def _table(self, table: Element) -> Iterator[Part]:
         for row in nearest(table, _ROWS):
             if not _is_left_out(row):
-                yield from self._row([[*self._blocks(cell)] for cell in nearest(row, _CELLS) if not _is_merged(cell)])
-
-    def _row(self, cells: list[list[Part]]) -> Iterator[Part]:
-        """One part of cells that hold a paragraph at most, what stands beside after it; else cell after cell."""
-        own = [[part for part in cell if part.metadata.get("kind", "") == self._kind] for cell in cells]
-        if any(len(paragraphs) > 1 for paragraphs in own):
-            yield from chain.from_iterable(cells)
-            return
-        filled = [part for part, *_ in filter(None, own)]
-        if filled:
-            yield Part("\t".join(" ".join(part.text.split()) for part in filled), filled[0].metadata)
-        yield from (part for part in chain.from_iterable(cells) if part not in filled)
+                cells = [[*self._blocks(cell)] for cell in nearest(row, _CELLS) if not _is_merged(cell)]
+                yield from row_parts(cells, self._kind)
 
 
 def nearest(container: Element, wanted: frozenset[str]) -> Iterator[Element]:

@@ -11,11 +11,12 @@ from jaxtyping import Float32
 from models.artifacts import Artifact, load_artifact
 from models.encoders.base import Encoder
 from models.encoders.facets.forward import Parameters, run_facets
-from models.encoders.facets.readers import EncoderReader, Ids, Reader, WordReader
+from models.encoders.facets.readers import EncoderReader, Reader, WordReader
 from models.encoders.facets.shape import FacetShape
 from models.encoders.facets.word_vectors import WordVectors
 from models.encoders.registry import load_encoder
 from models.errors import BackboneMismatch
+from models.ops.batching import even_windows
 from models.ops.similarity import normalize
 
 _BATCH = 128
@@ -44,7 +45,7 @@ class FacetModel:
         A text of more than 50 known words, or of more tokens than a window, is read in parts of nearly equal length,
         and its facets are the unit means of theirs.
         """
-        parts = [_parts(ids, self.reader.longest) for ids in self.reader.ids(texts)]
+        parts = [even_windows(ids, self.reader.longest) for ids in self.reader.ids(texts)]
         flat = [part for of_text in parts for part in of_text]
         facets = np.zeros((len(flat), self.shape.facets, self.shape.dim), np.float32)
         order = np.argsort([len(part) for part in flat], kind="stable")
@@ -88,7 +89,3 @@ def _encoder_reader(folder: Path, artifact: Artifact, load: Callable[[str], Enco
             hint="Set SPANSEEK_BACKBONE to the model that they were trained with, or train facets over this one.",
         )
     return reader
-
-
-def _parts(ids: Ids, longest: int) -> list[Ids]:
-    return np.array_split(ids, max(1, -(-len(ids) // longest)))

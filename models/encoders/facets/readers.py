@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
-from jaxtyping import Bool, Float32, Int32, Int64
+from jaxtyping import Bool, Float32, Int32
 
 from models.encoders.base import Encoder, forward_texts
 from models.encoders.facets.shape import MOST_WORDS
 from models.encoders.facets.word_vectors import WordVectors
+from models.ops.batching import padded
 
 Ids: TypeAlias = Int32[np.ndarray, " _ids"]
 Batch: TypeAlias = tuple[Float32[np.ndarray, "texts ids read"], Bool[np.ndarray, "texts ids"]]
@@ -58,7 +59,7 @@ class WordReader:
 
     def vectors(self, ids: Sequence[Ids]) -> Batch:
         """The vectors of words; padding has the first word's."""
-        numbers, mask = pad(ids)
+        numbers, mask = padded(ids)
         return self._words.vectors[numbers], mask
 
 
@@ -77,22 +78,9 @@ class EncoderReader:
 
     def vectors(self, ids: Sequence[Ids]) -> Batch:
         """The vectors of tokens; padding has zeros."""
-        _, mask = pad(ids)
+        _, mask = padded(ids)
         vectors = np.zeros((*mask.shape, self.dim), np.float32)
         real = [each for each in ids if len(each)]
         if real:
             vectors[mask] = np.concatenate(forward_texts(self._encoder, real))
         return vectors, mask
-
-
-def pad(rows: Sequence[Ids]) -> tuple[Int64[np.ndarray, "texts ids"], Bool[np.ndarray, "texts ids"]]:
-    """Numbers as one batch, and the mask of real ones.
-
-    >>> pad([np.array([5, 6], np.int32), np.array([7], np.int32)])[0].tolist()
-    [[5, 6], [7, 0]]
-    """
-    lengths = np.array([len(row) for row in rows], np.int64)
-    mask = np.arange(lengths.max(initial=0)) < lengths[:, None]
-    ids = np.zeros(mask.shape, np.int64)
-    ids[mask] = np.concatenate(rows)
-    return ids, mask

@@ -78,12 +78,3 @@ def check_ratio(ratio: float) -> None:
             hint="It is the share of tokens that become nuggets; 0.05 to 0.25 work well.",
             field="nugget_ratio",
         )
-
-
-def even_windows(ids: Int32[np.ndarray, " tokens"], window: int) -> list[Int32[np.ndarray, " _tokens"]]:
-    """Cut tokens into as few windows as possible, of equal length or one token less, without overlap.
-
-    >>> [part.tolist() for part in even_windows(np.arange(5, dtype=np.int32), 2)]
-    [[0, 1], [2, 3], [4]]
-    """
-    return np.array_split(ids, max(1, -(-len(ids) // window)))

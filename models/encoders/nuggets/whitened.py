@@ -21,8 +21,9 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
 from models.atomic import PARTIAL_FILES, fsync, make_folder, replacing
-from models.encoders.nuggets.base import NuggetEncoder, Nuggets, ReadWindow, even_windows
+from models.encoders.nuggets.base import NuggetEncoder, Nuggets, ReadWindow
 from models.errors import BackboneMissing
+from models.ops.batching import even_windows
 from models.ops.sampling import sample
 from models.ops.similarity import normalize
 from models.ops.whitening import Whitening, second_moment, whitening

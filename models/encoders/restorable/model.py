@@ -20,7 +20,7 @@ from models.encoders.restorable.reading import Reader, group, pad, stretch_reade
 from models.encoders.restorable.shape import RestorableShape
 from models.encoders.restorable.vocabulary import END, Ids, Vocabulary
 from models.errors import BackboneMismatch, InvalidInput
-from models.ops.batching import length_batches
+from models.ops.batching import even_windows, length_batches
 from models.ops.similarity import normalize
 
 # A shape and the name of a backbone, empty for none, to an untrained network and its reader.
@@ -131,7 +131,7 @@ class RestorableModel:
     def _compared(encoder: Encoder, texts: Sequence[str]) -> Float32[np.ndarray, "texts compared"]:
         """Sentence vectors: the mean over the tokens of all windows of the text; zeros for no tokens."""
         tokens = [each.ids for each in encoder.tokenize(texts)]
-        windows = [(row, ids) for row, all_ids in enumerate(tokens) for ids in _windows(all_ids, encoder.window)]
+        windows = [(row, ids) for row, of in enumerate(tokens) for ids in even_windows(of, encoder.window) if len(ids)]
         sums = np.zeros((len(texts), encoder.dim), np.float32)
         for batch in length_batches([len(ids) for _, ids in windows], _BATCH_TOKENS):
             for number, states in zip(batch, forward_texts(encoder, [windows[n][1] for n in batch]), strict=True):
@@ -248,7 +248,3 @@ def _compared_encoder(folder: Path, artifact: Artifact, load: Callable[[str], En
             hint="Set SPANSEEK_BACKBONE to the model that they were trained with, or train restorable over this one.",
         )
     return encoder
-
-
-def _windows(ids: Ids, window: int) -> list[Ids]:
-    return np.array_split(ids, -(-len(ids) // window)) if len(ids) else []

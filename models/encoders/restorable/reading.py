@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-import numpy as np
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
 from models.encoders.restorable.shape import RestorableShape
 from models.encoders.restorable.vocabulary import Ids
+from models.ops.batching import padded
 
 # Texts, and their tokens of the vocabulary, to the rows of every text.
 Reader: TypeAlias = Callable[[Sequence[str], Sequence[Ids]], list[list[Ids]]]
@@ -18,6 +18,7 @@ Reader: TypeAlias = Callable[[Sequence[str], Sequence[Ids]], list[list[Ids]]]
 def stretch_reader(shape: RestorableShape) -> Reader:
     """Reads stretches of the tokens that are restored.
 
+    >>> import numpy as np
     >>> read = stretch_reader(RestorableShape(stretch=2))
     >>> [row.tolist() for row in read(["a b"], [np.array([5, 6, 0], np.int32)])[0]]
     [[5, 6], [0]]
@@ -37,15 +38,6 @@ def group(
 
 
 def pad(rows: Sequence[Ids], device: torch.device | None = None) -> tuple[Tensor, Tensor]:
-    """Rows of tokens as one array, and a mask that names the real ones; both on the device.
-
-    >>> ids, mask = pad([np.array([5, 6], np.int32), np.array([7], np.int32)])
-    >>> ids.tolist(), mask.tolist()
-    ([[5, 6], [7, 0]], [[True, True], [True, False]])
-    """
-    ids = np.zeros((len(rows), max(map(len, rows))), np.int64)
-    mask = np.zeros(ids.shape, bool)
-    for number, row in enumerate(rows):
-        ids[number, : len(row)] = row
-        mask[number, : len(row)] = True
+    """Rows of tokens as one array, and a mask that names the real ones; both on the device."""
+    ids, mask = padded(rows)
     return torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Final, NamedTuple
 
-from models.text.quantities.numbers import SCALE_WORDS, Kind, Number, read_number, touches, word_at
+from models.text.quantities.numbers import ARTICLES, SCALE_WORDS, Kind, Number, read_number, touches, whole, word_at
 from models.text.quantities.types import COUNT, LABEL, ORDINAL, RATIO, WORKING_DAYS, Dimension, Measure, Rational
 from models.text.quantities.vocabulary import (
     CLOSE_SMALLER_UNITS,
@@ -20,7 +20,6 @@ from models.text.quantities.vocabulary import (
 )
 from models.text.quantities.words import Word
 
-ARTICLES: Final = frozenset(("a", "an"))
 _RANGES: Final = frozenset(("to", "-", "\u2013", "\u2014", "and", "or"))
 # Beside these "one" is a pronoun: "no one", "one of them".
 _PRONOUNS: Final = """
@@ -215,8 +214,3 @@ def _with_smaller(words: Sequence[Word], amount: Amount, factor: Rational) -> Am
 
 def _stripped(text: str) -> str:
     return text[:-2] if text.endswith(("'s", "\u2019s")) else text
-
-
-def whole(value: Rational) -> Rational:
-    """An exact value, as an integer where it is whole."""
-    return value.numerator if value.denominator == 1 else value

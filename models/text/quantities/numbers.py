@@ -37,7 +37,7 @@ _UNGROUPED: Final = dict.fromkeys(map(ord, ",\u00a0\u2009\u202f"))
 _SPOKEN_DIGITS: Final = 3
 # A longer row of digits is no number; Python reads no more than 4300.
 _MOST_DIGITS: Final = 40
-_ARTICLES: Final = frozenset(("a", "an"))
+ARTICLES: Final = frozenset(("a", "an"))
 
 
 class Kind(Enum):
@@ -91,14 +91,14 @@ def _digits(words: Sequence[Word], at: int) -> Number | None:
         if following in ("st", "nd", "rd", "th"):
             return Number(value, at + 2, Kind.ORDINAL)
         if following in _SUFFIXES:
-            return Number(_whole(value * _SUFFIXES[following]), at + 2)
+            return Number(whole(value * _SUFFIXES[following]), at + 2)
     fraction = _written_fraction(words, at)
     if fraction is not None:
         return fraction
     more = _written_fraction(words, at + 1)  # 2 1/2
     if more is not None and value.denominator == 1:
         return more._replace(value=value + more.value, kind=Kind.CARDINAL)
-    return Number(_whole(value), at + 1)
+    return Number(whole(value), at + 1)
 
 
 def _written(words: Sequence[Word], at: int) -> Rational | None:
@@ -130,26 +130,26 @@ def _fraction(words: Sequence[Word], at: int) -> Number | None:
     """``half``, ``a quarter``, ``two thirds``, and ``half a dozen`` or ``half a million``, which are cardinal."""
     text = words[at].text
     if text == "half":
-        scale = _MULTIPLIERS.get(word_at(words, at + 2)) if word_at(words, at + 1) in _ARTICLES else None
+        scale = _MULTIPLIERS.get(word_at(words, at + 2)) if word_at(words, at + 1) in ARTICLES else None
         return Number(scale // 2, at + 3) if scale else Number(Fraction(1, 2), at + 1, Kind.FRACTION)
     if text == "quarter":  # of an hour
-        quarter = word_at(words, at + 1) == "of" and word_at(words, at + 2) in _ARTICLES
+        quarter = word_at(words, at + 1) == "of" and word_at(words, at + 2) in ARTICLES
         return Number(Fraction(1, 4), at + 1, Kind.FRACTION) if quarter else None
-    above = 1 if text in _ARTICLES else SMALL.get(text, 0)
+    above = 1 if text in ARTICLES else SMALL.get(text, 0)
     after = at + 2 if word_at(words, at + 1) == "-" else at + 1
     following = word_at(words, after)
     below = _DENOMINATORS.get(following, 0)
     if not 0 < above < below or (above > 1) is not following.endswith("s"):
         return None
     # "a third time" is no fraction, "a third of it" is.
-    if text in _ARTICLES and following in ORDINALS and word_at(words, after + 1) != "of":
+    if text in ARTICLES and following in ORDINALS and word_at(words, after + 1) != "of":
         return None
     return Number(Fraction(above, below), after + 1, Kind.FRACTION)
 
 
 def _article(words: Sequence[Word], at: int) -> Number | None:
     """``a hundred``, ``a dozen``; the multiplier follows."""
-    if words[at].text in _ARTICLES and word_at(words, at + 1) in _MULTIPLIERS:
+    if words[at].text in ARTICLES and word_at(words, at + 1) in _MULTIPLIERS:
         return _continued(words, at + 1, 1)
     return None
 
@@ -206,7 +206,7 @@ def _joint(words: Sequence[Word], at: int, room: int) -> int:
 def _multiplied(words: Sequence[Word], number: Number) -> Number:
     """``2 million``, ``3 dozen``."""
     scale = _MULTIPLIERS.get(word_at(words, number.after))
-    return number if scale is None else Number(_whole(number.value * scale), number.after + 1)
+    return number if scale is None else Number(whole(number.value * scale), number.after + 1)
 
 
 def _with_fraction(words: Sequence[Word], number: Number) -> Number:
@@ -219,5 +219,6 @@ def _with_fraction(words: Sequence[Word], number: Number) -> Number:
     return Number(number.value + more.value, more.after)
 
 
-def _whole(value: Rational) -> Rational:
+def whole(value: Rational) -> Rational:
+    """An exact value, as an integer where it is whole."""
     return value.numerator if value.denominator == 1 else value

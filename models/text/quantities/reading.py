@@ -6,10 +6,10 @@ from itertools import takewhile
 from typing import Final, NamedTuple
 
 from models.text.marking import FUNCTION_WORDS
-from models.text.quantities.amounts import ARTICLES, read_amount
+from models.text.quantities.amounts import read_amount
 from models.text.quantities.calendar import NAMED_TIMES, read_moment
 from models.text.quantities.comparators import read_comparator
-from models.text.quantities.numbers import ORDINALS, SIGNS, SMALL, read_number, word_at
+from models.text.quantities.numbers import ARTICLES, ORDINALS, SIGNS, SMALL, read_number, word_at
 from models.text.quantities.types import COUNT, RATIO, Comparator, Date, Dimension, Measure, Quantity, Rational
 from models.text.quantities.vocabulary import (
     CURRENCIES,

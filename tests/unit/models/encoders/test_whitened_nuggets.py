@@ -10,10 +10,11 @@ import pytest
 from safetensors.numpy import save_file
 
 from models.encoders.hashing import HashingEncoder
-from models.encoders.nuggets.base import NuggetEncoder, Nuggets, even_windows
+from models.encoders.nuggets.base import NuggetEncoder, Nuggets
 from models.encoders.nuggets.hashing import HashingNuggetEncoder
 from models.encoders.nuggets.whitened import WINDOWS, WhitenedNuggets, fit_whitening, load_whitened
 from models.errors import BackboneMissing
+from models.ops.batching import even_windows
 
 TRAINED = HashingNuggetEncoder(HashingEncoder(dim=8, window=6))
 RATIO = 0.5
