@@ -98,8 +98,11 @@ def change_phrase(
     collection: CollectionOption,
     text: Annotated[str | None, typer.Option(help="A new origin phrase.")] = None,
     filter: Filter = Filter(),
+    no_filter: Annotated[bool, typer.Option("--no-filter", help="Without the filter that it has.")] = False,
     note: Annotated[str | None, typer.Option(help="A new note.")] = None,
-    tag: Annotated[list[str] | None, typer.Option(help="Tags, in the place of all that it has; repeat.")] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option(help='Tags, in the place of all that it has; repeat; "" for none.')
+    ] = None,
     paused: Annotated[
         bool | None, typer.Option("--pause/--resume", help="Match it no longer, or again; its matches stay.")
     ] = None,
@@ -114,9 +117,9 @@ def change_phrase(
     from indexer.catalog.names import checked_tags
     from indexer.phrases import PhraseChanges
 
-    tags = None if tag is None else checked_tags(tag)
+    tags = None if tag is None else checked_tags([each for each in tag if each])
     with open_services() as services:
-        changes = PhraseChanges(text, filter or None, note, tags, paused, likely_only)
+        changes = PhraseChanges(text, filter if filter or no_filter else None, note, tags, paused, likely_only)
         phrase = services.backfilling.unhurried().change(collection, name, changes, backfill=backfill)
     if as_json:
         print_json(json_values(phrase))

@@ -78,10 +78,10 @@ def change_webhook(
     note: Annotated[str | None, typer.Option(help="A new note.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Change a webhook. What it could not deliver is tried again at once."""
+    """Change a webhook. What it could not deliver is tried again at once. A blank phrase or tag stands for all."""
     from indexer.catalog.webhooks import WebhookChanges
 
-    phrases, tags = (None if values is None else tuple(values) for values in (phrase, tag))
+    phrases, tags = (None if values is None else tuple(filter(None, values)) for values in (phrase, tag))
     with open_services() as services:
         changed = services.webhooks.change(
             collection, id, WebhookChanges(url, matches, tasks, phrases, tags, note, paused)

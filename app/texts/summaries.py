@@ -94,8 +94,15 @@ class SummaryService:
         spans = {id: list(of_id) for id, of_id in groupby(sorted(stored.spans, key=_document_id), key=_document_id)}
         ids = dict.fromkeys([*stored.document_ids, *(span.document_id for span in stored.spans)])
         for document in self._documents(stored.collection, list(ids), stored.filter):
-            whole = document.id in stored.document_ids
-            for sentence in sentences_of(document):
+            whole, sentences = document.id in stored.document_ids, list(sentences_of(document))
+            for span in spans.get(document.id, ()):
+                if not any(_touches(sentence, span) for sentence in sentences):
+                    raise InvalidInput(
+                        f"No sentence of {document.id!r} lies between {span.start} and {span.end}.",
+                        hint="Give start and end in code points, within the document's text.",
+                        field="stored.spans",
+                    )
+            for sentence in sentences:
                 if whole or any(_touches(sentence, span) for span in spans[document.id]):
                     yield sentence
 

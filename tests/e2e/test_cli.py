@@ -411,6 +411,8 @@ def test_phrases_are_saved_and_what_arrives_is_matched(run: Run, data: Path, tmp
         "parcel"
     ]
     assert "paused" in run("phrases", "list", "-c", "calls").out
+    cleared = run("phrases", "change", "parcel", "-c", "calls", "--tag", "", "--no-filter", "--json").json
+    assert (cleared["tags"], cleared["filter"]["document"]) == ([], {})
     resumed = run("phrases", "change", "parcel", "-c", "calls", "--resume")
     assert resumed.out == "The phrase parcel is changed.\n0 matches in the documents that are there.\n"
     unlikely = run("phrases", "change", "parcel", "-c", "calls", "--likely-only")

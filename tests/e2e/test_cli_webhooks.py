@@ -51,6 +51,7 @@ def test_webhooks_are_made_watched_and_deleted(calls: Outcome, run: Run, data: P
     fail_once(data)
     assert run("webhooks", "discard", id, "1", "-c", "calls").out == "The dead letter 1 is deleted.\n"
     assert run("webhooks", "dead-letters", id, "-c", "calls").out == "There is no dead letter.\n"
+    assert run("webhooks", "change", id, "-c", "calls", "--tag", "", "--json").json["tags"] == []
     assert run("webhooks", "delete", id, "-c", "calls").out == f"The webhook {id} is deleted.\n"
     assert run("webhooks", "list", "-c", "calls").out == "calls has no webhook.\n"
 

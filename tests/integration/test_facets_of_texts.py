@@ -142,6 +142,8 @@ def test_what_cannot_be_summarized(summaries: SummaryService) -> None:
         summaries.summarize(SummaryRequest(texts=(Document("t", (Part("?! unheard"),)),)))
     with pytest.raises(TooManySentences):
         summaries.summarize(SummaryRequest(texts=(Document("t", (Part("Plan. " * 5_001),)),)))
+    with pytest.raises(InvalidInput, match="No sentence of 'a' lies between 5000 and 6000"):
+        summaries.summarize(SummaryRequest(StoredTexts("c", spans=(SpanRange("a", 5000, 6000),))))
     with pytest.raises(InvalidInput, match="0 sentences"):
         summaries.summarize(SummaryRequest(texts=(Document("t", (Part("Plan."),)),), sentences=0))
 
