@@ -65,6 +65,14 @@ class SegmentView:
             return self._live
         return self._recent.get(filter.key, lambda: self._allow(self.passing_parts(filter)))
 
+    def selects(
+        self, starts: Int[np.ndarray, " spans"], ends: Int[np.ndarray, " spans"], selection: Selection
+    ) -> Bool[np.ndarray, " spans"]:
+        """A mask of the spans in units that start where a selection allows it, and have a length that it selects."""
+        mask = self.allowed(selection.filter).mask
+        selected = np.ones(len(starts), bool) if mask is None else mask[starts]
+        return selected & selection.lengths.contain(ends - starts) if selection.lengths else selected
+
     def passing_documents(self, filter: Filter) -> Bool[np.ndarray, " documents"]:
         """A mask of the live documents that pass a filter; at least one part must meet its conditions on parts."""
         return self.live_documents & documents_passing(self.segment, filter)

@@ -226,11 +226,8 @@ def selected_whole_spans(
     """First and last unit, exclusive, of the whole spans that lie in selected parts and have a selected length."""
     bounds = view.segment.whole_spans[selection.boundary or "part"]
     starts, ends = bounds[:-1], bounds[1:]
-    mask = view.allowed(selection.filter).mask
-    chosen = np.ones(len(starts), bool) if mask is None else mask[starts]
-    if selection.lengths:
-        chosen &= selection.lengths.contain(ends - starts)
-    return starts[chosen], ends[chosen]
+    selected = view.selects(starts, ends, selection)
+    return starts[selected], ends[selected]
 
 
 def _terms(
