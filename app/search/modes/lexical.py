@@ -206,7 +206,7 @@ def _rows(bm25: Bm25, view: SegmentView, segment: SegmentWords, query: LexicalQu
     if selection.lengths and longest is not None:  # to which longer sentences are cut
         selection = replace(selection, lengths=SpanLengths(selection.lengths.shortest))
     selected = view.selects(segment.bounds[:-1], segment.bounds[1:], selection)
-    return bm25.rows(segment, bm25.shares(segment), selected, longest)
+    return bm25.rows(segment, selected, longest)
 
 
 def _highlights(request: SearchRequest, query: LexicalQuery, span: ScoredSpan) -> tuple[TextSpan, ...]:
