@@ -10,7 +10,6 @@ from app.cursors import cursor_at, digest_of, position_of
 from app.encoders.encoders import Encoders
 from indexer.engine.located import Located, require_documents
 from indexer.engine.query import Filter
-from indexer.engine.snapshot import Snapshot
 from indexer.reading.document_rows import count_passing, page_of
 from indexer.reading.excerpts import excerpt
 from indexer.reading.filter_fields import check_fields
@@ -195,7 +194,7 @@ class DocumentReader:
         page = tuple(map(_listed, rows.documents[:limit]))
         more = len(rows.documents) > limit
         next_cursor = cursor_at("documents", collection_id, page[-1].id) if more else None
-        return DocumentPage(page, rows.total, next_cursor, snapshot.generation.number, _degraded(snapshot))
+        return DocumentPage(page, rows.total, next_cursor, snapshot.generation.number, snapshot.damages)
 
     def metadata(self, collection: str, limit: int = 20, filter: Filter | None = None) -> MetadataCounts:
         """The keys of the collection's metadata, each with its ``limit`` most frequent values and their counts."""
@@ -205,7 +204,7 @@ class DocumentReader:
         check_fields(snapshot, chosen)
         documents = count_passing(snapshot, chosen).passing
         fields = metadata_counts(snapshot, chosen, limit)
-        return MetadataCounts(fields, documents, snapshot.generation.number, _degraded(snapshot))
+        return MetadataCounts(fields, documents, snapshot.generation.number, snapshot.damages)
 
 
 def _parts(document: Document, unit: OffsetUnit) -> Iterator[StoredPart]:
@@ -225,7 +224,3 @@ def _listed(located: Located) -> ListedDocument:
     return ListedDocument(
         segment.document_id(row), segment.document_metadata(row), last - first, end - start, beginning
     )
-
-
-def _degraded(snapshot: Snapshot) -> tuple[str, ...] | None:
-    return tuple(str(segment.error) for segment in snapshot.damaged) or None

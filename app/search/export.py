@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from app.requests import MAX_EXPORT, MAX_JUDGED, SearchRequest
 from app.search.answers import ExportEnd
 from app.search.literal import Found
-from app.search.service import Encoded, SearchService, cursor_at_place, degraded, filtered
+from app.search.service import Encoded, SearchService, cursor_at_place, filtered
 from app.search.types import Hit
 from models.errors import InvalidInput
 
@@ -62,7 +62,7 @@ def _items(service: SearchService, encoded: Encoded, results: Found) -> Iterator
         is_whole and (results.arranged is None or results.arranged.complete),
         prepared.snapshot.generation.number,
         prepared.threshold,
-        degraded(prepared.snapshot),
+        prepared.snapshot.damages,
         filtered(prepared.snapshot, prepared.request.filter),
         results.arranged,
         None if is_whole else cursor_at_place(prepared, end, judged=True),

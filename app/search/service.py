@@ -280,7 +280,7 @@ def finish(encoded: Encoded, results: Ordered, counted: Counted = Counted()) -> 
         snapshot.generation.number,
         used,
         took_ms,
-        degraded(snapshot),
+        snapshot.damages,
         filtered(snapshot, request.filter),
         counted.total,
         results.verified,
@@ -350,11 +350,6 @@ def _read(encoded: Encoded, rows: Sequence[SpanRow]) -> Results:
     """Results for the second look."""
     prepared = encoded.prepared
     return Results(prepared.request, prepared.mode, prepared.snapshot, encoded.query, rows)
-
-
-def degraded(snapshot: Snapshot) -> tuple[str, ...] | None:
-    """The damage of segments that are not searched; None if all are."""
-    return tuple(str(segment.error) for segment in snapshot.damaged) or None
 
 
 def total_of(counts: Counts, used: UsedThreshold, tuning: Tuning) -> Total:

@@ -221,6 +221,11 @@ class Snapshot:
         """True if damage of one of its segments has become known; their files may have been removed since."""
         return any(is_quarantined(segment.key) for segment in self._segments.values())
 
+    @property
+    def damages(self) -> tuple[str, ...] | None:
+        """The damage of the segments that it lacks; None if it has all."""
+        return tuple(str(segment.error) for segment in self.damaged) or None
+
     def require_complete(self) -> None:
         """Raise ``SegmentCorrupt``, or ``SegmentsUnreachable``, if a segment is missing."""
         for segment in self.damaged:
