@@ -211,12 +211,10 @@ def _rows(bm25: Bm25, view: SegmentView, segment: SegmentWords, query: LexicalQu
 
 def _highlights(request: SearchRequest, query: LexicalQuery, span: ScoredSpan) -> tuple[TextSpan, ...]:
     """The units of the query's words."""
-    place, unit = span.place, request.offset_unit
+    place = span.place
     units = units_with_words(place.segment, query.words, place.segment_units)
     marked = (place.segment.char_span(UnitSpan(at, at + 1)) for at in units.tolist())
-    return tuple(
-        TextSpan(place.offset(each.start, unit), place.offset(each.end, unit), place.text(each)) for each in marked
-    )
+    return tuple(TextSpan.at(place, each, request.offset_unit) for each in marked)
 
 
 def _share(query: LexicalQuery, counts: WordCounts, span: NamedSpan) -> float:
