@@ -57,7 +57,7 @@ class WholeSpans(SegmentQuery[None, list[SpanRows]]):
             return [_best(of_query, selection) for of_query in whole_spans]
         terms = SpanTerms.of(self.score, self.units)
         return [
-            BestWithin(view, of_query, query, terms.take(slice(number, number + 1)), selection, share).select()
+            BestWithin(view, of_query, query, terms.of_query(number), selection, share).select()
             for number, (of_query, query) in enumerate(zip(whole_spans, self.vectors, strict=True))
         ]
 
