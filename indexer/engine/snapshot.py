@@ -193,8 +193,8 @@ class Snapshot:
 
     def scored(self, row: SpanRow, *, exact: bool = False) -> ScoredSpan:
         """A span at its place."""
-        segment, units = self._segments[row.segment], UnitSpan(row.start, row.end)
-        return ScoredSpan(row.cosine, Place(segment, segment.part_of(units.start), units), exact)
+        place = Place.at(self._segments[row.segment], UnitSpan(row.start, row.end))
+        return ScoredSpan(row.cosine, place, exact)
 
     @property
     def is_out_of_reach(self) -> bool:
