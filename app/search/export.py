@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from app.requests import MAX_EXPORT, MAX_JUDGED, SearchRequest
 from app.search.answers import ExportEnd
 from app.search.literal import Found
-from app.search.service import Encoded, SearchService, cursor_at_place, filtered
+from app.search.service import Encoded, SearchService, cursor_at_place, encode, filtered, scan
 from app.search.types import Hit
 from models.errors import InvalidInput
 
@@ -45,8 +45,8 @@ def exported(service: SearchService, encoded: Encoded, results: Found) -> Export
 
 def export(service: SearchService, request: SearchRequest, limit: int = MAX_EXPORT) -> Iterator[Hit | ExportEnd]:
     """The first ``limit`` hits of a request, and their number."""
-    encoded = service.encode([service.prepare(replace(request, top_k=limit, verify=None))])
-    (results,) = service.scan(encoded)
+    encoded = encode([service.prepare(replace(request, top_k=limit, verify=None))])
+    (results,) = scan(encoded)
     return exported(service, encoded[0], results).items
 
 
