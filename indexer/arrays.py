@@ -82,6 +82,10 @@ class SpanTerms(NamedTuple):
         """The terms of some queries."""
         return self._replace(lengths=self.lengths[rows], crossing=self.crossing[rows])
 
+    def of_query(self, number: int) -> "SpanTerms":
+        """The terms of one query."""
+        return self.take(slice(number, number + 1))
+
     def rounded(self) -> "SpanTerms":
         """The same as float32."""
         return SpanTerms(*(np.ascontiguousarray(values, np.float32) for values in self))

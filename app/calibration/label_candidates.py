@@ -14,7 +14,7 @@ from app.calibration.prepare_all import prepare_all
 from app.requests import Mode, SearchRequest
 from app.search.answers import UsedThreshold
 from app.search.mode import AnyMode, Scored
-from app.search.service import Encoded, Prepared, SearchService
+from app.search.service import Encoded, Prepared, SearchService, encode
 from app.search.stratified_sampling import BINS, RankedPairs, Stratum, StratumSample, bins_of, draw_strata
 from app.search.threshold import cosine_floor
 from indexer.engine.query import Filter
@@ -100,7 +100,7 @@ def sample_label_candidates(service: SearchService, request: LabelCandidatesRequ
     """Draw pairs in two passes over the collection for each phrase: one counts, one fetches the sample."""
     started = time.perf_counter()
     _check(request)
-    encoded = service.encode(prepare_all(service, _searches(request)))
+    encoded = encode(prepare_all(service, _searches(request)))
     prepared = encoded[0].prepared
     check_spans(prepared.mode)
     _check_texts(prepared)

@@ -14,7 +14,7 @@ from app.calibration.labels import Label, LabelsRefused, distinct_labels
 from app.calibration.metrics import ThresholdTargets, check_targets
 from app.calibration.prepare_all import prepare_all
 from app.requests import SearchRequest
-from app.search.service import Encoded, SearchService
+from app.search.service import Encoded, SearchService, encode
 from app.search.stratified_sampling import BINS, bins_of
 
 
@@ -36,7 +36,7 @@ def propose_thresholds(service: SearchService, request: PhraseThresholdsRequest)
     labels = _checked(request.labels)
     phrases = list(dict.fromkeys(label.phrase for label in labels))
     searches = [SearchRequest(request.collection, text=phrase) for phrase in phrases]
-    encoded = dict(zip(phrases, service.encode(prepare_all(service, searches)), strict=True))
+    encoded = dict(zip(phrases, encode(prepare_all(service, searches)), strict=True))
     prepared = encoded[phrases[0]].prepared
     raw = label_scores(labels, prepared.snapshot, prepared.mode)
     match = np.array([label.is_match for label in labels])

@@ -13,7 +13,7 @@ from app.calibration.prepare_all import prepare_all
 from app.requests import MAX_PREVIEWED, Mode, PreviewRequest, SearchRequest, SpanChoice
 from app.search.answers import UsedThreshold
 from app.search.mode import Counts, ScoredRows
-from app.search.service import Encoded, Prepared, SearchService
+from app.search.service import Encoded, Prepared, SearchService, encode
 from app.search.threshold import cosine_floor
 from indexer.phrases import Phrase
 from indexer.reading.document_rows import count_passing
@@ -149,7 +149,7 @@ def _encoded(
     used = prepared[0].threshold
     thresholds = [used] * len(request.phrases) + [_own_threshold(used, prepared[0].tuning, phrase) for phrase in saved]
     own = [replace(each, threshold=threshold) for each, threshold in zip(prepared, thresholds, strict=True)]
-    return service.encode(own), used
+    return encode(own), used
 
 
 def _own_threshold(used: UsedThreshold, tuning: Tuning, phrase: Phrase) -> UsedThreshold:

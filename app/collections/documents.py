@@ -10,9 +10,9 @@ from app.answers import ItemError, described, optional
 from app.collections.jobs import CollectionJobs
 from indexer.catalog.leases import Lease, lease
 from indexer.engine.filter_masks import documents_holding
-from indexer.engine.located import find_documents
+from indexer.engine.located import require_documents
 from indexer.engine.query import Filter
-from indexer.errors import CollectionBusy, DocumentNotFound, InvalidDocument, KeyConfined
+from indexer.errors import CollectionBusy, InvalidDocument, KeyConfined
 from indexer.indexing.maintenance import tidy
 from indexer.indexing.pipeline import JobHooks, Outcome
 from indexer.indexing.relabelling import relabel
@@ -167,10 +167,7 @@ class DocumentService:
         """
         with self._writing(collection) as held:
             snapshot = self._store.present(held.collection)
-            located = find_documents(snapshot, [id], reach).get(id)
-            if located is None:
-                snapshot.require_complete()
-                raise DocumentNotFound.of(collection, id)
+            located = require_documents(snapshot, collection, [id], reach)[id]
             old = located.view.segment.document_metadata(located.document)
             new = {key: value for key, value in (old | dict(metadata)).items() if key not in removed}
             if canonical(new) == canonical(old):

@@ -8,10 +8,8 @@ from app.answers import described, optional
 from app.collections.exporting import DocumentExport, exported_documents
 from app.cursors import cursor_at, digest_of, position_of
 from app.encoders.encoders import Encoders
-from indexer.engine.located import Located, find_documents
+from indexer.engine.located import Located, require_documents
 from indexer.engine.query import Filter
-from indexer.engine.snapshot import Snapshot
-from indexer.errors import DocumentNotFound
 from indexer.reading.document_rows import count_passing, page_of
 from indexer.reading.excerpts import excerpt
 from indexer.reading.filter_fields import check_fields
@@ -112,7 +110,7 @@ class DocumentReader:
         Raises ``DocumentNotFound``, also for one that does not pass the filter.
         """
         snapshot = self._store.snapshot(collection)
-        located = _located(snapshot, collection, id, filter)
+        located = require_documents(snapshot, collection, [id], filter or Filter())[id]
         document, confidence = self._read(located)
         parts = tuple(_parts(document, offset_unit))
         metadata = dict(document.metadata)
@@ -139,7 +137,7 @@ class DocumentReader:
                 f"The text ends before it begins: {start} to {end}.", hint="Give end > start.", field="end"
             )
         snapshot = self._store.snapshot(collection)
-        located = _located(snapshot, collection, id, filter)
+        located = require_documents(snapshot, collection, [id], filter or Filter())[id]
         segment, row = located.view.segment, located.document
         read = excerpt(segment, row, start, end, offset_unit)
         parts = tuple(StoredPart(each.start, each.end, each.metadata) for each in read.parts)
@@ -196,7 +194,7 @@ class DocumentReader:
         page = tuple(map(_listed, rows.documents[:limit]))
         more = len(rows.documents) > limit
         next_cursor = cursor_at("documents", collection_id, page[-1].id) if more else None
-        return DocumentPage(page, rows.total, next_cursor, snapshot.generation.number, _degraded(snapshot))
+        return DocumentPage(page, rows.total, next_cursor, snapshot.generation.number, snapshot.damages)
 
     def metadata(self, collection: str, limit: int = 20, filter: Filter | None = None) -> MetadataCounts:
         """The keys of the collection's metadata, each with its ``limit`` most frequent values and their counts."""
@@ -206,15 +204,7 @@ class DocumentReader:
         check_fields(snapshot, chosen)
         documents = count_passing(snapshot, chosen).passing
         fields = metadata_counts(snapshot, chosen, limit)
-        return MetadataCounts(fields, documents, snapshot.generation.number, _degraded(snapshot))
-
-
-def _located(snapshot: Snapshot, collection: str, id: str, filter: Filter | None) -> Located:
-    located = find_documents(snapshot, [id], filter or Filter()).get(id)
-    if located is None:
-        snapshot.require_complete()
-        raise DocumentNotFound.of(collection, id)
-    return located
+        return MetadataCounts(fields, documents, snapshot.generation.number, snapshot.damages)
 
 
 def _parts(document: Document, unit: OffsetUnit) -> Iterator[StoredPart]:
@@ -234,7 +224,3 @@ def _listed(located: Located) -> ListedDocument:
     return ListedDocument(
         segment.document_id(row), segment.document_metadata(row), last - first, end - start, beginning
     )
-
-
-def _degraded(snapshot: Snapshot) -> tuple[str, ...] | None:
-    return tuple(str(segment.error) for segment in snapshot.damaged) or None

@@ -20,9 +20,9 @@ from app.search.answers import CollectionsAnswer, SearchAnswer
 from app.search.errors import QueueFull
 from app.search.export import Export, exported
 from app.search.literal import Found
-from app.search.service import AGAIN, Counted, Encoded, Prepared, SearchService
+from app.search.service import AGAIN, Counted, Encoded, Prepared, SearchService, encode, finish, scan
 from app.search.several import located, merged, requests_of
-from app.search.verifying import Ordered, kept_verdicts
+from app.search.verifying import Ordered
 from indexer.errors import SegmentsUnreachable
 from models.errors import SpanseekError
 
@@ -44,9 +44,9 @@ class SearchLanes:
     def __init__(self, service: SearchService, *, queue_limit: int = 256, observe: Observe = unobserved) -> None:
         self._service, self._observe = service, observe
         self._encode: Lane[_Queued[Prepared], Encoded] = Lane(
-            "encode", self._timed("encode", service.encode), limit=queue_limit
+            "encode", self._timed("encode", encode), limit=queue_limit
         )
-        self._scan: Lane[_Queued[Encoded], Found] = Lane("scan", self._timed("scan", service.scan), limit=queue_limit)
+        self._scan: Lane[_Queued[Encoded], Found] = Lane("scan", self._timed("scan", scan), limit=queue_limit)
         self._verify: Lane[_Queued[tuple[Encoded, Found]], Ordered] = Lane(
             "verify", self._timed("verify", service.verify), limit=VERIFY_QUEUE, batch=4
         )
@@ -136,7 +136,7 @@ class SearchLanes:
 
     async def _scanned_alone(self, encoded: Encoded) -> Found:
         """The results of a search for all hits: not in the lane of others, which it would hold for seconds."""
-        (found,) = await asyncio.wrap_future(self._count.submit(lambda: self._service.scan([encoded])))
+        (found,) = await asyncio.wrap_future(self._count.submit(lambda: scan([encoded])))
         return found
 
     async def _verified(self, encoded: Encoded, found: Found, until: float) -> Ordered:
@@ -145,7 +145,7 @@ class SearchLanes:
         if not prepared.verified:
             return Ordered(found)
         # Without verdicts nothing would be kept, or the page before was in their order.
-        needed = None not in kept_verdicts(prepared.request, prepared.threshold) or prepared.start.judged
+        needed = None not in prepared.kept or prepared.start.judged
         left = (until - asyncio.get_running_loop().time()) * VERIFY_SHARE
         limit = asyncio.timeout(None if needed else left)
         try:
@@ -162,7 +162,7 @@ class SearchLanes:
 
     def _fetch(self, encoded: Encoded, results: Ordered, counted: Counted) -> SearchAnswer:
         started = time.perf_counter()
-        answer = self._service.finish(encoded, results, counted)
+        answer = finish(encoded, results, counted)
         self._observe("fetch", time.perf_counter() - started)
         return answer
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from app.requests import MAX_EXPORT, MAX_JUDGED, SearchRequest
 from app.search.answers import ExportEnd
 from app.search.literal import Found
-from app.search.service import Encoded, SearchService, cursor_at_place, degraded, filtered
+from app.search.service import Encoded, SearchService, cursor_at_place, encode, filtered, scan
 from app.search.types import Hit
 from models.errors import InvalidInput
 
@@ -45,8 +45,8 @@ def exported(service: SearchService, encoded: Encoded, results: Found) -> Export
 
 def export(service: SearchService, request: SearchRequest, limit: int = MAX_EXPORT) -> Iterator[Hit | ExportEnd]:
     """The first ``limit`` hits of a request, and their number."""
-    encoded = service.encode([service.prepare(replace(request, top_k=limit, verify=None))])
-    (results,) = service.scan(encoded)
+    encoded = encode([service.prepare(replace(request, top_k=limit, verify=None))])
+    (results,) = scan(encoded)
     return exported(service, encoded[0], results).items
 
 
@@ -62,7 +62,7 @@ def _items(service: SearchService, encoded: Encoded, results: Found) -> Iterator
         is_whole and (results.arranged is None or results.arranged.complete),
         prepared.snapshot.generation.number,
         prepared.threshold,
-        degraded(prepared.snapshot),
+        prepared.snapshot.damages,
         filtered(prepared.snapshot, prepared.request.filter),
         results.arranged,
         None if is_whole else cursor_at_place(prepared, end, judged=True),

@@ -31,7 +31,7 @@ def shortened(request: SearchRequest, span: ScoredSpan) -> ScoredSpan:
     start, end = _around_words(segment, request.text or "", units)
     limit = int(segment.unit_spans[start, 0]) + MAX_TEXT
     fitting = int(np.searchsorted(segment.unit_spans[start:end, 1], limit, side="right"))
-    place = Place(segment, segment.part_of(start), UnitSpan(start, start + max(fitting, 1)))
+    place = Place.at(segment, UnitSpan(start, start + max(fitting, 1)))
     return replace(span, place=place)
 
 

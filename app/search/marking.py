@@ -35,7 +35,7 @@ def marked_places(
 def _marked(snapshot: Snapshot, row: SpanRow, others: Sequence[SpanRow]) -> Place | None:
     place = snapshot.scored(row).place
     segment = place.segment
-    first, last = segment.part_units[segment.part_of(row.start) :][:2].tolist()
+    first, last = segment.part_units[place.part :][:2].tolist()
     near = [other for other in others if other.segment == row.segment and other != row]
     start = max([first, row.start - AROUND, *(other.end for other in near if other.end <= row.start)])
     end = min([last, row.end + AROUND, *(other.start for other in near if other.start >= row.end)])
@@ -55,7 +55,7 @@ def _marked(snapshot: Snapshot, row: SpanRow, others: Sequence[SpanRow]) -> Plac
         [False, *(a == b for (_, b), (a, _) in pairwise(spans))],
     )
     begin, stop = units.fitted(row.start - start, row.end - start)
-    return Place(segment, segment.part_of(row.start), UnitSpan(start + begin, start + stop))
+    return Place.at(segment, UnitSpan(start + begin, start + stop))
 
 
 def _is_english(place: Place) -> bool:

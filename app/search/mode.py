@@ -16,7 +16,7 @@ from app.encoders.encoders import Encoders
 from app.requests import MODES, Boundaries, Mode, SearchRequest
 from app.search.errors import ModeUnavailable
 from app.search.span_hits import present_spans
-from app.search.types import Explanation, Hit
+from app.search.types import Explanation, Hit, TextPlace
 from indexer.engine.executor import SegmentQuery
 from indexer.engine.named_spans import NamedSpan
 from indexer.engine.place import ScoredSpan
@@ -38,17 +38,6 @@ HitUnit = Literal["span", "document"]
 BatchQuery: TypeAlias = SegmentQuery[Any, list[SpanRows]]
 # What a total has for one request: each mode knows its own.
 Total: TypeAlias = Any
-
-
-class TextPlace(Protocol):
-    """The place of a result, for reading its text and its context."""
-
-    @property
-    def part_span(self) -> CharSpan:
-        """The characters of the result's part, which limit its context."""
-
-    def text(self, span: CharSpan) -> str:
-        """A slice of the document's text."""
 
 
 class Scored(Protocol):

@@ -71,6 +71,11 @@ class Prepared:
     start: Start
     plan: Plan | None
 
+    @property
+    def kept(self) -> tuple[Verdict | None, ...]:
+        """The verdicts of hits that are kept."""
+        return verifying.kept_verdicts(self.request, self.threshold)
+
     def require_number(self) -> None:
         """Raise ``InvalidInput`` for a threshold that is not a number: it does not apply to hits that were not read."""
         if self.threshold.source == "auto" and self.threshold.value is None:
@@ -120,9 +125,9 @@ class SearchService:
         return self._search(requests)
 
     def _search(self, requests: Sequence[SearchRequest]) -> list[SearchAnswer]:
-        encoded = self.encode([self.prepare(request) for request in requests])
-        verified = self.verify(list(zip(encoded, self.scan(encoded), strict=True)))
-        return [self.finish(item, results, self.counted(item)) for item, results in zip(encoded, verified, strict=True)]
+        encoded = encode([self.prepare(request) for request in requests])
+        verified = self.verify(list(zip(encoded, scan(encoded), strict=True)))
+        return [finish(item, results, self.counted(item)) for item, results in zip(encoded, verified, strict=True)]
 
     def prepare(self, request: SearchRequest, *, check_filter: bool = True) -> Prepared:
         """Open the collection's current snapshot and validate the request against it.
@@ -140,14 +145,6 @@ class SearchService:
         tuning = self._store.tunings.present(snapshot.collection, request.mode)  # not by an alias
         return prepare(request, mode, snapshot, tuning, started, self.second_look, start)
 
-    def encode(self, prepared: Sequence[Prepared]) -> list[Encoded]:
-        """Encode queries; texts for the same encoder share a forward pass."""
-        return encode(prepared)
-
-    def scan(self, encoded: Sequence[Encoded]) -> list[Found]:
-        """Search; requests for the same selection from the same snapshot share a pass over memory."""
-        return scan(encoded)
-
     def verify(self, searched: Sequence[tuple[Encoded, Found]]) -> list[Ordered]:
         """Read the best hits of every search beside its phrase, and order them by what they say."""
         return _batched(searched, lambda item: item[0].prepared.snapshot.recipe.encoder, self._verify_batch)
@@ -155,10 +152,8 @@ class SearchService:
     def _verify_batch(self, batch: Sequence[tuple[Encoded, Found]]) -> list[Ordered]:
         read = (_read(encoded, found.rows[: encoded.prepared.verified]) for encoded, found in batch)
         verdicts = self.second_look.verdicts(list(read))
-        return [
-            verifying.ordered(found, of, _kept(encoded.prepared))
-            for (encoded, found), of in zip(batch, verdicts, strict=True)
-        ]
+        pairs = zip(batch, verdicts, strict=True)
+        return [verifying.ordered(found, of, encoded.prepared.kept) for (encoded, found), of in pairs]
 
     def count(self, encoded: Encoded, floor: float | None) -> Counts:
         """Count exactly and exhaustively what the request selects.
@@ -186,10 +181,6 @@ class SearchService:
             estimate = likely_matches(self.second_look, _read(encoded, ()), prepared.terms)
         return Counted(total, estimate)
 
-    def finish(self, encoded: Encoded, results: Ordered, counted: Counted = Counted()) -> SearchAnswer:
-        """Read texts and metadata, and drop hits that are below the threshold after rounding."""
-        return finish(encoded, results, counted)
-
     def pages(self, encoded: Encoded, results: Found, limit: int, size: int) -> Iterator[tuple[Hit, ...]]:
         """The first ``limit`` hits of a request, ``size`` at a time: their texts are read one page after the other.
 
@@ -202,7 +193,7 @@ class SearchService:
             rows = results.rows[start:end] if encoded.prepared.request.likely else []
             (verdicts,) = self.second_look.verdicts([_read(encoded, rows)])
             hits = presented(encoded, Ordered(results, verdicts, start), start, end)
-            yield tuple(hit for hit in hits if hit.verdict in _kept(encoded.prepared))
+            yield tuple(hit for hit in hits if hit.verdict in encoded.prepared.kept)
 
     def recipe(self, collection: str) -> tuple[str, Recipe]:
         """The own name of a collection, which an alias may name, and its recipe."""
@@ -280,7 +271,7 @@ def finish(encoded: Encoded, results: Ordered, counted: Counted = Counted()) -> 
         snapshot.generation.number,
         used,
         took_ms,
-        degraded(snapshot),
+        snapshot.damages,
         filtered(snapshot, request.filter),
         counted.total,
         results.verified,
@@ -341,20 +332,10 @@ def _marked(prepared: Prepared, results: Ordered, start: int, end: int) -> dict[
     return dict(zip(shown, places, strict=True))
 
 
-def _kept(prepared: Prepared) -> tuple[Verdict | None, ...]:
-    """The verdicts of hits that a request keeps."""
-    return verifying.kept_verdicts(prepared.request, prepared.threshold)
-
-
 def _read(encoded: Encoded, rows: Sequence[SpanRow]) -> Results:
     """Results for the second look."""
     prepared = encoded.prepared
     return Results(prepared.request, prepared.mode, prepared.snapshot, encoded.query, rows)
-
-
-def degraded(snapshot: Snapshot) -> tuple[str, ...] | None:
-    """The damage of segments that are not searched; None if all are."""
-    return tuple(str(segment.error) for segment in snapshot.damaged) or None
 
 
 def total_of(counts: Counts, used: UsedThreshold, tuning: Tuning) -> Total:

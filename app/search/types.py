@@ -9,6 +9,8 @@ from pydantic_core import CoreSchema
 
 from app.answers import described, optional
 from app.requests import Mode
+from indexer.segments.text import OffsetUnit
+from models.types import CharSpan
 from models.verifier.types import Difference, Verdict
 
 
@@ -21,6 +23,20 @@ class Context:
     end: int
 
 
+class TextPlace(Protocol):
+    """The place of a result, for reading its text and its context."""
+
+    @property
+    def part_span(self) -> CharSpan:
+        """The characters of the result's part, which limit its context."""
+
+    def text(self, span: CharSpan) -> str:
+        """A slice of the document's text."""
+
+    def offset(self, code_point: int, unit: OffsetUnit) -> int:
+        """A code point offset of the document, in another unit."""
+
+
 @dataclass(frozen=True, slots=True)
 class TextSpan:
     """A span of a text: its offsets and its text."""
@@ -28,6 +44,11 @@ class TextSpan:
     start: int
     end: int
     text: str
+
+    @classmethod
+    def at(cls, place: TextPlace, span: CharSpan, unit: OffsetUnit) -> "TextSpan":
+        """Some characters of a place's document, with offsets in this unit."""
+        return cls(place.offset(span.start, unit), place.offset(span.end, unit), place.text(span))
 
 
 class Explanation(Protocol):

@@ -234,14 +234,14 @@ def told(hit: AnyHit, verdict: Verdict | None, unit: OffsetUnit) -> AnyHit:
     """
     if verdict is None:
         return hit
-    judgement, place, span = verdict.judgement, verdict.clause.place, verdict.clause.span
+    judgement = verdict.judgement
     return replace(
         hit,
         probability=judgement.probability,
         verdict=judgement.verdict,
         differs=judgement.differs or None,
         polarity=None if judgement.verdict == "match" else hit.polarity,
-        clause=TextSpan(place.offset(span.start, unit), place.offset(span.end, unit), place.text(span)),
+        clause=TextSpan.at(verdict.clause.place, verdict.clause.span, unit),
     )
 
 

@@ -18,8 +18,7 @@ from app.texts.restored_answers import (
     TextVectors,
     TokenAnswer,
 )
-from indexer.engine.located import Located, find_documents
-from indexer.errors import DocumentNotFound
+from indexer.engine.located import Located, require_documents
 from indexer.restorable.files import NAME
 from indexer.restorable.models import Restoring
 from indexer.restorable.representation import stored_restorable
@@ -87,11 +86,8 @@ class RestoreService:
                 hint="Run `spanseek reindex --restorable`; or read the document, whose text is stored.",
                 field="collection",
             )
-        located = find_documents(snapshot, [span.document_id for span in stored.spans], stored.filter)
-        for span in stored.spans:
-            if span.document_id not in located:
-                snapshot.require_complete()
-                raise DocumentNotFound.of(stored.collection, span.document_id)
+        ids = [span.document_id for span in stored.spans]
+        located = require_documents(snapshot, stored.collection, ids, stored.filter)
         rows = [_touched(located[span.document_id], span) for span in stored.spans]
         _check_number(sum(map(len, rows)))
         restorer = self._restoring.matching(snapshot.recipe).restorer

@@ -21,9 +21,8 @@ from app.texts.comparing_answers import (
     SummarySentence,
     TooManySentences,
 )
-from indexer.engine.located import find_documents
+from indexer.engine.located import require_documents
 from indexer.engine.query import Filter
-from indexer.errors import DocumentNotFound
 from indexer.facets.models import Facets
 from indexer.reading.stored_documents import stored_document
 from indexer.segments.text import offset_in
@@ -108,12 +107,8 @@ class SummaryService:
 
     def _documents(self, collection: str, ids: Sequence[str], filter: Filter) -> Iterator[Document]:
         snapshot = self._store.snapshot(collection)
-        located = find_documents(snapshot, ids, filter)
-        for id in ids:
-            if id not in located:
-                snapshot.require_complete()
-                raise DocumentNotFound.of(collection, id)
-            yield stored_document(located[id].view.segment, located[id].document)
+        located = require_documents(snapshot, collection, ids, filter)
+        return (stored_document(located[id].view.segment, located[id].document) for id in ids)
 
     def _limited(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         for number, sentence in enumerate(sentences):

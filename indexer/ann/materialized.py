@@ -113,7 +113,7 @@ class _MaterializedScan(SegmentQuery[None, list[SpanRows]]):
         terms = SpanTerms.none(len(vectors)) if terms is None else terms
         floor = self.scan.floor(selection)
         found = (
-            _search_segment(view, index, query, replace(selection, floor=floor), terms.take(slice(number, number + 1)))
+            _search_segment(view, index, query, replace(selection, floor=floor), terms.of_query(number))
             for number, query in enumerate(vectors)
         )
         return [rows.take(rows.cosines >= floor) for rows in found]

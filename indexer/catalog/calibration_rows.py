@@ -1,8 +1,8 @@
 """Write calibrations within a transaction that holds the collection's lock."""
 
-import uuid
 from dataclasses import fields
 from datetime import datetime
+from uuid import uuid4
 
 from sqlalchemy import Connection, delete, insert
 
@@ -10,17 +10,12 @@ from indexer.catalog.tables import active_calibrations, calibrations
 from indexer.tuning import Calibration, CalibrationDraft
 
 
-def new_id() -> str:
-    """A new id of 32 hexadecimal digits."""
-    return uuid.uuid4().hex
-
-
 def insert_calibration(
     connection: Connection, collection_id: str, draft: CalibrationDraft, now: datetime, *, activate: bool
 ) -> Calibration:
     """Store a checked calibration, and optionally make it the active one of its mode."""
     values = {field.name: getattr(draft, field.name) for field in fields(CalibrationDraft)}
-    calibration = Calibration(**values, id=new_id(), created_at=now, active=activate)
+    calibration = Calibration(**values, id=uuid4().hex, created_at=now, active=activate)
     connection.execute(
         insert(calibrations).values(
             id=calibration.id,

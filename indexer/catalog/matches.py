@@ -79,14 +79,13 @@ def withdraw_of_phrases(
 
 def forget_texts(connection: Connection, collection_id: str) -> None:
     """Empty the texts of all matches, within a transaction: the collection no longer stores texts."""
-    stored = (matches.c.collection_id == collection_id) & matches.c.withdrawn.is_(None)
-    connection.execute(update(matches).where(stored).values(text=""))
+    connection.execute(update(matches).where(_stand(collection_id)).values(text=""))
 
 
 def retag(connection: Connection, collection_id: str, phrase: str, tags: abc.Sequence[str]) -> None:
     """Give the standing matches of a phrase its new tags, within such a transaction; withdrawn ones keep theirs."""
-    standing = (matches.c.collection_id == collection_id) & matches.c.withdrawn.is_(None)
-    connection.execute(update(matches).where(standing, matches.c.phrase == phrase).values(tags=list(tags)))
+    rows = _stand(collection_id) & (matches.c.phrase == phrase)
+    connection.execute(update(matches).where(rows).values(tags=list(tags)))
 
 
 def replace_matches(catalog: Catalog, lease: Lease, names: abc.Collection[str], present: Matches) -> tuple[int, int]:
@@ -132,9 +131,8 @@ def read_events(
 
 def find_match(catalog: Catalog, collection_id: str, number: int) -> MatchEvent | None:
     """The event that added a match that stands; None of a withdrawn or unknown one."""
-    standing = (matches.c.collection_id == collection_id) & matches.c.withdrawn.is_(None)
     with catalog.database.read() as connection:
-        row = connection.execute(select(matches).where(standing, matches.c.number == number)).first()
+        row = connection.execute(select(matches).where(_stand(collection_id), matches.c.number == number)).first()
     return None if row is None else _event(row, "matched")
 
 
@@ -167,10 +165,15 @@ def phrase_version(connection: Connection, collection_id: str) -> int:
     return 0 if version is None else int(version)
 
 
+def _stand(collection_id: str) -> ColumnElement[bool]:
+    """True of the collection's matches that are not withdrawn."""
+    return (matches.c.collection_id == collection_id) & matches.c.withdrawn.is_(None)
+
+
 def _withdraw(
     connection: Connection, collection_id: str, condition: ColumnElement[bool], reason: Reason, now: datetime
 ) -> None:
-    standing = (matches.c.collection_id == collection_id) & matches.c.withdrawn.is_(None) & condition
+    standing = _stand(collection_id) & condition
     count = connection.scalar(select(func.count()).select_from(matches).where(standing)) or 0
     if not count:
         return
@@ -222,7 +225,7 @@ def _standing(connection: Connection, collection_id: str, names: abc.Collection[
     c = matches.c
     rows = connection.execute(
         select(c.phrase, c.document_id, c.start, c.end, c.number).where(
-            c.collection_id == collection_id, c.withdrawn.is_(None), c.phrase.in_(listed(connection, names))
+            _stand(collection_id), c.phrase.in_(listed(connection, names))
         )
     )
     return {(row.phrase, row.document_id, row.start, row.end): row.number for row in rows}

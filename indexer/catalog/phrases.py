@@ -85,9 +85,7 @@ def change_phrase(
         if _differs(values, old, _SETTABLE):
             writer = _Writer(connection, collection_id, catalog.clock())
             writer.change({phrase: values}, {phrase: old})
-        return phrase_from(
-            find_phrase(connection, collection_id, name, phrase), tuning_of(connection, collection_id, MODE)
-        )
+        return read_phrase(connection, collection_id, name, phrase)
 
 
 def saved_vectors(
@@ -116,9 +114,7 @@ def delete_phrases(catalog: Catalog, name: str, names: Iterable[str]) -> frozens
 def get_phrase(catalog: Catalog, name: str, phrase: str) -> Phrase:
     """One phrase. Raises ``PhraseNotFound``."""
     with catalog.reading(name) as (connection, collection_id):
-        return phrase_from(
-            find_phrase(connection, collection_id, name, phrase), tuning_of(connection, collection_id, MODE)
-        )
+        return read_phrase(connection, collection_id, name, phrase)
 
 
 def require_phrases(catalog: Catalog, name: str, names: abc.Sequence[str]) -> None:

@@ -122,7 +122,7 @@ class Peers:
     def holders(self, segment: SegmentKey, among: Iterable[Peer]) -> list[Peer]:
         """The actors in ``among`` that should hold a segment, in the order in which they are asked."""
         by_name = {peer.name: peer for peer in among}
-        return [by_name[name] for name in ranked(segment.manifest_sha256, by_name)[: self.replicas]]
+        return [by_name[name] for name in ranked(segment.manifest_sha256, tuple(by_name))[: self.replicas]]
 
     def choose(self, shipment: Shipment, key: ViewKey, among: Iterable[Peer]) -> Peer | None:
         """The actor to ask for a view: the least busy one that holds it, else the first that should; None without any.

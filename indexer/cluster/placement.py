@@ -1,6 +1,5 @@
 """The members that hold a segment: rendezvous hashing, the same for every front, without a shared table."""
 
-from collections.abc import Iterable
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Final
@@ -9,21 +8,17 @@ from typing import Final
 _ORDERS: Final = 2**16
 
 
-def ranked(segment: str, members: Iterable[str]) -> list[str]:
+@lru_cache(_ORDERS)
+def ranked(segment: str, members: tuple[str, ...]) -> tuple[str, ...]:
     """The members in the order in which they are to hold a segment, given by the checksum of its manifest.
 
     Each member draws a number for each segment, and the largest is first. So a member that joins takes over the
     segments for which it draws the largest, and one that leaves is followed by the next of each of its segments:
     nothing else moves.
 
-    >>> ranked("8d2c", ["a", "b", "c"]), ranked("8d2c", ["c", "b"])
-    (['a', 'c', 'b'], ['c', 'b'])
+    >>> ranked("8d2c", ("a", "b", "c")), ranked("8d2c", ("c", "b"))
+    (('a', 'c', 'b'), ('c', 'b'))
     """
-    return list(_ranked(segment, tuple(members)))
-
-
-@lru_cache(_ORDERS)
-def _ranked(segment: str, members: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(sorted(members, key=lambda member: _draw(segment, member), reverse=True))
 
 

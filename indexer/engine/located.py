@@ -1,6 +1,6 @@
 """Live documents of a snapshot, found by id, and the units of spans given by their characters."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +9,7 @@ import pyarrow as pa
 from indexer.engine.executor import SegmentQuery
 from indexer.engine.query import Filter, Selection
 from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.errors import DocumentNotFound
 from models.errors import InvalidInput
 from models.types import CharSpan, UnitSpan
 
@@ -68,3 +69,18 @@ def find_documents(snapshot: Snapshot, ids: Iterable[str], filter: Filter = Filt
     """Locate documents by id. Deleted and unknown ones, and those that do not pass the filter, are left out."""
     found = snapshot.map(_DocumentsNamed(tuple(sorted(set(ids)))), Selection(filter=filter))
     return {id: Located(view, row) for view, rows in found.of(snapshot) for id, row in rows.items()}
+
+
+def require_documents(
+    snapshot: Snapshot, collection: str, ids: Sequence[str], filter: Filter = Filter()
+) -> dict[str, Located]:
+    """Locate documents of a collection by id, all of them.
+
+    Raises ``DocumentNotFound`` for the first that is left out, if no segment is missing that may have it.
+    """
+    located = find_documents(snapshot, ids, filter)
+    for id in ids:
+        if id not in located:
+            snapshot.require_complete()
+            raise DocumentNotFound.of(collection, id)
+    return located

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
@@ -13,54 +13,52 @@ from indexer.segments.text import OffsetUnit
 from models.ops.quantization import dequantize
 from models.types import CharSpan, JsonValue, UnitSpan
 
+# Units on either side of a span among which its sentences begin and end.
+_BESIDE: Final = 100
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
     """The place of a span, for reading its text. Its numbers are internal to the engine."""
 
-    _segment: Segment
-    _part: int
-    _units: UnitSpan
+    segment: Segment
+    part: int
+    segment_units: UnitSpan  # counted through the segment
+
+    @staticmethod
+    def at(segment: Segment, units: UnitSpan) -> "Place":
+        """The place of a span of a segment's units."""
+        return Place(segment, segment.part_of(units.start), units)
 
     @property
     def _document(self) -> int:
-        return int(self._segment.part_document[self._part])
+        return int(self.segment.part_document[self.part])
 
     @property
     def document_id(self) -> str:
         """The document's id."""
-        return self._segment.document_id(self._document)
+        return self.segment.document_id(self._document)
 
     @property
     def span(self) -> CharSpan:
         """The characters of the span, in its document."""
-        return self._segment.char_span(self._units)
+        return self.segment.char_span(self.segment_units)
 
     @property
     def part_span(self) -> CharSpan:
         """The characters of the span's part, in its document."""
-        return self._segment.part_span(self._part)
-
-    @property
-    def segment(self) -> Segment:
-        """The segment that holds the span."""
-        return self._segment
-
-    @property
-    def segment_units(self) -> UnitSpan:
-        """The span in units of its segment."""
-        return self._units
+        return self.segment.part_span(self.part)
 
     @property
     def units(self) -> UnitSpan:
         """The span in units of its document."""
-        first_part = np.searchsorted(self._segment.part_document, self._document)
-        first = int(self._segment.part_units[first_part])
-        return UnitSpan(self._units.start - first, self._units.end - first)
+        first_part = np.searchsorted(self.segment.part_document, self._document)
+        first = int(self.segment.part_units[first_part])
+        return UnitSpan(self.segment_units.start - first, self.segment_units.end - first)
 
     def text(self, span: CharSpan) -> str:
         """A slice of the document's text."""
-        return self._segment.text(self._document, span)
+        return self.segment.text(self._document, span)
 
     @property
     def confidence(self) -> float | None:
@@ -73,54 +71,55 @@ class Place:
         start, end = max(part.start, span.start - before), min(part.end, span.end + after)
         return self.text(CharSpan(start, end)), span.start - start, span.end - start
 
-    def sentence(self, most: int = 100) -> CharSpan:
-        """The characters of the sentences that hold the span, in its document: at most so many units on either side."""
-        units, (first, last) = self._units, self._segment.part_units[self._part : self._part + 2].tolist()
-        begin, end = max(first, units.start - most), min(last, units.end + most)
-        starts = np.flatnonzero(SENTENCE_STARTS[self._segment.borders[begin:end]]) + begin
+    def sentence(self) -> CharSpan:
+        """The characters of the sentences that hold the span, in its document: at most 100 units on either side."""
+        units, (first, last) = self.segment_units, self.segment.part_units[self.part : self.part + 2].tolist()
+        begin, end = max(first, units.start - _BESIDE), min(last, units.end + _BESIDE)
+        starts = np.flatnonzero(SENTENCE_STARTS[self.segment.borders[begin:end]]) + begin
         before, after = starts[starts <= units.start], starts[starts >= units.end]
         start, stop = (before[-1] if len(before) else begin), (after[0] if len(after) else end)
-        return self._segment.char_span(UnitSpan(int(start), int(stop)))
+        return self.segment.char_span(UnitSpan(int(start), int(stop)))
 
     def offset(self, code_point: int, unit: OffsetUnit) -> int:
         """A code point offset of the document, in another unit."""
-        return self._segment.offset(self._document, code_point, unit)
+        return self.segment.offset(self._document, code_point, unit)
 
     def metadata(self) -> dict[str, JsonValue]:
         """The document's metadata."""
-        return self._segment.document_metadata(self._document)
+        return self.segment.document_metadata(self._document)
 
     def part_metadata(self) -> dict[str, JsonValue]:
         """The part's metadata."""
-        return self._segment.part_metadata(self._part)
+        return self.segment.part_metadata(self.part)
 
     def unit_spans(self) -> list[CharSpan]:
         """The characters of every unit of the span."""
-        return [CharSpan(int(a), int(b)) for a, b in self._segment.unit_spans[self._units.start : self._units.end]]
+        units = self.segment_units
+        return [CharSpan(int(a), int(b)) for a, b in self.segment.unit_spans[units.start : units.end]]
 
     @property
     def holds_sentence_end(self) -> bool:
         """True if a sentence, a line or more ends inside the span."""
-        units = self._units
-        return bool(SENTENCE_STARTS[self._segment.borders[units.start + 1 : units.end]].any())
+        units = self.segment_units
+        return bool(SENTENCE_STARTS[self.segment.borders[units.start + 1 : units.end]].any())
 
     @property
     def borders(self) -> tuple[int, int]:
         """The strengths of the borders at the start and at the end of the span."""
-        codes, units = self._segment.borders, self._units
+        codes, units = self.segment.borders, self.segment_units
         after = units.end if units.end < len(codes) else 0
         return int(codes[units.start]) % STRENGTHS, int(codes[after]) >> BITS
 
     def part_vectors(self) -> Float[np.ndarray, "units dim"]:
         """The stored vectors of the units of the span's part."""
-        segment = self._segment
-        units = slice(*segment.part_units[self._part : self._part + 2].tolist())
+        segment = self.segment
+        units = slice(*segment.part_units[self.part : self.part + 2].tolist())
         return dequantize(segment.vectors[units], segment.scales[units])
 
     def unit_vectors(self) -> Float[np.ndarray, "units dim"]:
         """The stored vectors of the span's units."""
-        rows = slice(self._units.start, self._units.end)
-        return dequantize(self._segment.vectors[rows], self._segment.scales[rows])
+        rows = slice(self.segment_units.start, self.segment_units.end)
+        return dequantize(self.segment.vectors[rows], self.segment.scales[rows])
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,7 @@ def read_segment(view: SegmentView, allowed: Allowed, coded: CodedQueries) -> Se
         best = np.empty((len(coded.codes), len(allowed.blocks), kernels.RUNS), np.float32)
         peak = np.empty(best.shape, np.int64)
         for number, (code, step) in enumerate(zip(coded.codes, coded.steps, strict=True)):
-            terms = coded.terms.take(slice(number, number + 1))
+            terms = coded.terms.of_query(number)
             best[number], peak[number] = kernels.scan(segment.arrays, code, step, terms, allowed.blocks, allowed.mask)
     return SegmentScan.of(view, allowed, best, peak, coded)
 
@@ -180,9 +180,8 @@ class SpanScan(SegmentQuery[Certain, list[SpanRows]]):
 
     def take(self, query: int) -> "SpanScan":
         """One of the queries alone."""
-        row = slice(query, query + 1)
-        terms = None if self.terms is None else self.terms.take(row)
-        return replace(self, vectors=self.vectors[row], terms=terms, memo=Memo())
+        terms = None if self.terms is None else self.terms.of_query(query)
+        return replace(self, vectors=self.vectors[query : query + 1], terms=terms, memo=Memo())
 
     @cached_property
     def _fine(self) -> CodedQueries:

@@ -65,6 +65,14 @@ class SegmentView:
             return self._live
         return self._recent.get(filter.key, lambda: self._allow(self.passing_parts(filter)))
 
+    def selects(
+        self, starts: Int[np.ndarray, " spans"], ends: Int[np.ndarray, " spans"], selection: Selection
+    ) -> Bool[np.ndarray, " spans"]:
+        """A mask of the spans in units that start where a selection allows it, and have a length that it selects."""
+        mask = self.allowed(selection.filter).mask
+        selected = np.ones(len(starts), bool) if mask is None else mask[starts]
+        return selected & selection.lengths.contain(ends - starts) if selection.lengths else selected
+
     def passing_documents(self, filter: Filter) -> Bool[np.ndarray, " documents"]:
         """A mask of the live documents that pass a filter; at least one part must meet its conditions on parts."""
         return self.live_documents & documents_passing(self.segment, filter)
@@ -185,8 +193,8 @@ class Snapshot:
 
     def scored(self, row: SpanRow, *, exact: bool = False) -> ScoredSpan:
         """A span at its place."""
-        segment, units = self._segments[row.segment], UnitSpan(row.start, row.end)
-        return ScoredSpan(row.cosine, Place(segment, segment.part_of(units.start), units), exact)
+        place = Place.at(self._segments[row.segment], UnitSpan(row.start, row.end))
+        return ScoredSpan(row.cosine, place, exact)
 
     @property
     def is_out_of_reach(self) -> bool:
@@ -212,6 +220,11 @@ class Snapshot:
     def has_quarantined(self) -> bool:
         """True if damage of one of its segments has become known; their files may have been removed since."""
         return any(is_quarantined(segment.key) for segment in self._segments.values())
+
+    @property
+    def damages(self) -> tuple[str, ...] | None:
+        """The damage of the segments that it lacks; None if it has all."""
+        return tuple(str(segment.error) for segment in self.damaged) or None
 
     def require_complete(self) -> None:
         """Raise ``SegmentCorrupt``, or ``SegmentsUnreachable``, if a segment is missing."""

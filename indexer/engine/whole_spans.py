@@ -57,7 +57,7 @@ class WholeSpans(SegmentQuery[None, list[SpanRows]]):
             return [_best(of_query, selection) for of_query in whole_spans]
         terms = SpanTerms.of(self.score, self.units)
         return [
-            BestWithin(view, of_query, query, terms.take(slice(number, number + 1)), selection, share).select()
+            BestWithin(view, of_query, query, terms.of_query(number), selection, share).select()
             for number, (of_query, query) in enumerate(zip(whole_spans, self.vectors, strict=True))
         ]
 
@@ -226,11 +226,8 @@ def selected_whole_spans(
     """First and last unit, exclusive, of the whole spans that lie in selected parts and have a selected length."""
     bounds = view.segment.whole_spans[selection.boundary or "part"]
     starts, ends = bounds[:-1], bounds[1:]
-    mask = view.allowed(selection.filter).mask
-    chosen = np.ones(len(starts), bool) if mask is None else mask[starts]
-    if selection.lengths:
-        chosen &= selection.lengths.contain(ends - starts)
-    return starts[chosen], ends[chosen]
+    selected = view.selects(starts, ends, selection)
+    return starts[selected], ends[selected]
 
 
 def _terms(

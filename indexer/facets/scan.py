@@ -134,11 +134,8 @@ def sentence_ends(view: SegmentView, starts: Int[np.ndarray, " rows"]) -> Int[np
 def _allowed(view: SegmentView, selection: Selection) -> Int[np.ndarray, " rows"]:
     """The rows of a segment that a selection allows."""
     starts = stored_facets(view.segment).units.astype(np.int64)
-    mask = view.allowed(selection.filter).mask
-    chosen = np.ones(len(starts), bool) if mask is None else mask[starts]
-    if selection.lengths:
-        chosen &= selection.lengths.contain(sentence_ends(view, starts) - starts)
-    return np.flatnonzero(chosen)
+    ends = sentence_ends(view, starts) if selection.lengths else starts
+    return np.flatnonzero(view.selects(starts, ends, selection))
 
 
 def _together(parts: Sequence[Near]) -> Near:

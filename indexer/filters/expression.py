@@ -22,6 +22,7 @@ Operator: TypeAlias = OfOne | OfSeveral | OfNone
 OF_ONE: Final[frozenset[str]] = frozenset(get_args(OfOne))
 OF_SEVERAL: Final[frozenset[str]] = frozenset(get_args(OfSeveral))
 OF_NONE: Final[frozenset[str]] = frozenset(get_args(OfNone))
+OPERATORS: Final = OF_ONE | OF_SEVERAL | OF_NONE
 ORDERINGS: Final[frozenset[str]] = frozenset(get_args(Ordering))
 
 

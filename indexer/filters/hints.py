@@ -3,9 +3,9 @@
 from difflib import get_close_matches
 from typing import Final
 
-from indexer.filters.expression import OF_NONE, OF_ONE, OF_SEVERAL
+from indexer.filters.expression import OPERATORS
 
-_OPERATORS: Final = sorted(OF_ONE | OF_SEVERAL | OF_NONE, reverse=True)
+_OPERATORS: Final = sorted(OPERATORS, reverse=True)
 # Operators by their first word; `contains` comes behind `contains all`.
 _FIRST: Final = {each.split()[0]: each for each in _OPERATORS}
 _WORDS: Final = frozenset({"and", "or", "not", "true", "false", "null", *" ".join(_OPERATORS).split()})

@@ -6,8 +6,8 @@ from indexer.errors import FilterInvalid
 from indexer.filters.expression import (
     MAX_DEPTH,
     OF_NONE,
-    OF_ONE,
     OF_SEVERAL,
+    OPERATORS,
     And,
     Comparison,
     Expression,
@@ -22,7 +22,6 @@ from indexer.filters.expression import (
 from indexer.filters.strings import parsed, parsed_field, printed_field
 from models.types import JsonValue
 
-_OPERATORS: Final = OF_ONE | OF_SEVERAL | OF_NONE
 _JOINED: Final[dict[str, type[And | Or]]] = {"and": And, "or": Or}
 
 
@@ -97,8 +96,8 @@ def _comparison(value: dict[str, object], place: str) -> Comparison:
     key, operator = value.get("key"), value.get("op")
     if not isinstance(key, str):
         raise FilterInvalid("A comparison needs a `key`, such as `part.speaker`", place)
-    if not isinstance(operator, str) or operator not in _OPERATORS:
-        raise FilterInvalid(f"A comparison needs an `op`, one of {', '.join(sorted(_OPERATORS))}", place)
+    if not isinstance(operator, str) or operator not in OPERATORS:
+        raise FilterInvalid(f"A comparison needs an `op`, one of {', '.join(sorted(OPERATORS))}", place)
     expected = {"key", "op"} if operator in OF_NONE else {"key", "op", "value"}
     if set(value) != expected:
         raise FilterInvalid(f"A comparison with `{operator}` has {', '.join(sorted(expected))} and nothing else", place)

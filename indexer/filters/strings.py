@@ -21,6 +21,7 @@ from indexer.filters.expression import (
     OF_NONE,
     OF_ONE,
     OF_SEVERAL,
+    OPERATORS,
     And,
     Comparison,
     Expression,
@@ -205,7 +206,7 @@ class _Parser:
             if self._token.kind == "word" and self._token.text in after:
                 word = f"{word} {self._token.text}"
                 self._next()
-        if word not in OF_ONE | OF_SEVERAL | OF_NONE or token.kind not in ("word", "sign"):
+        if word not in OPERATORS or token.kind not in ("word", "sign"):
             hint = hint_for_operator(token.text, printed_field(field)) if token.kind == "word" else ""
             message = f"{_shown(token)} stands where an operator, such as `=`, is expected"
             raise FilterInvalid(message, token.place, hint)

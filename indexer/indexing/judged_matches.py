@@ -65,7 +65,7 @@ def _pairs(view: SegmentView, phrases: PhraseSet, found: Sequence[Found]) -> lis
     pairs: dict[int, Pair] = {}
     for number, of_phrase in places.items():
         words = phrases.terms[number] if phrases.terms else ()
-        own = terms.take(slice(number, number + 1))
+        own = terms.of_query(number)
         query = PhraseQuery(phrases.texts[number], phrases.vectors[number], own, words)
         clauses = query.clauses(lambda name: view, [found[at][1] for at in of_phrase])
         pairs |= {at: clause.pair for at, clause in zip(of_phrase, clauses, strict=True)}

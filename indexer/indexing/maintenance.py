@@ -84,12 +84,11 @@ def merge_segments(
     return generation
 
 
-def add_windows(store: Store, held: Lease, stop: Callable[[], bool] = lambda: False) -> None:
-    """Rewrite the large segments of a collection too large to scan, with windows."""
-    _add_windows(store, held, store.catalog.live_generation(held.collection), stop)
-
-
-def _add_windows(store: Store, held: Lease, generation: Generation, stop: Callable[[], bool]) -> None:
+def add_windows(
+    store: Store, held: Lease, stop: Callable[[], bool] = lambda: False, generation: Generation | None = None
+) -> None:
+    """Rewrite the large segments of a collection too large to scan, with windows; ``generation`` is the live one."""
+    generation = generation or store.catalog.live_generation(held.collection)
     if not _is_searched_by_windows(store, generation):
         return
     for live in generation.segments:
@@ -145,7 +144,7 @@ def _merge_due(store: Store, held: Lease, stop: Callable[[], bool], *, windows: 
     try:
         generation = merge_segments(store, held, due, stop, windows=windows)
         if windows:
-            _add_windows(store, held, generation, stop)
+            add_windows(store, held, stop, generation)
     except SegmentCorrupt as error:
         _log.warning("segments of %s were not merged: %s", held.collection, error)
 

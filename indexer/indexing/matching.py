@@ -108,8 +108,7 @@ class _Hit:
 
     def match(self, segment: Segment) -> Match:
         """Create the match with its text. The text is empty if segments store none: the catalog must not either."""
-        units = UnitSpan(self.span.start, self.span.end)
-        place = Place(segment, segment.part_of(units.start), units)
+        place = Place.at(segment, UnitSpan(self.span.start, self.span.end))
         text = place.text(place.span) if segment.recipe.stores_text else ""
         said = self.judgement
         probability, verdict = (None, None) if said is None else (said.probability, said.verdict)

@@ -38,7 +38,7 @@ class DocumentPlace:
     def at(cls, place: Place, filter: Filter) -> "DocumentPlace":
         """The document of a span, with its nuggets in parts that pass a filter."""
         segment = place.segment
-        document = int(segment.part_document[segment.part_of(place.segment_units.start)])
+        document = int(segment.part_document[place.part])
         stored = stored_nuggets(segment)
         rows = np.arange(*stored.document_bounds(segment.document_units)[document : document + 2].tolist())
         if filter.asks_parts:

@@ -66,7 +66,7 @@ def scored_rows(view: SegmentView, query: SentenceQuery, selection: Selection) -
     stored = stored_restorable(view.segment)
     starts = stored.units.astype(np.int64)
     ends = row_ends(view, stored)
-    rows = _allowed(view, starts, ends, selection)
+    rows = np.flatnonzero(view.selects(starts, ends, selection))
     cosines = cosines_of(stored, query.vectors(selection))[:, rows]
     if selection.group_by == "document" and len(rows):
         rows, scores = _by_document(view, starts, rows, cosines)
@@ -94,16 +94,6 @@ def row_ends(view: SegmentView, stored: RestorableRows) -> Int[np.ndarray, " row
         return np.zeros(0, np.int64)
     starts = stored.units.astype(np.int64)
     return np.maximum(np.append(starts[1:], view.segment.manifest.units), starts + 1)
-
-
-def _allowed(
-    view: SegmentView, starts: Int[np.ndarray, " rows"], ends: Int[np.ndarray, " rows"], selection: Selection
-) -> Int[np.ndarray, " allowed"]:
-    mask = view.allowed(selection.filter).mask
-    chosen = np.ones(len(starts), bool) if mask is None else mask[starts]
-    if selection.lengths:
-        chosen &= selection.lengths.contain(ends - starts)
-    return np.flatnonzero(chosen)
 
 
 def _by_document(

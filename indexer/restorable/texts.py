@@ -54,7 +54,7 @@ class RestoredTexts:
 
     def placed(self, spans: Sequence[ScoredSpan]) -> list[ScoredSpan]:
         """The same spans at places that read restored texts; their sentences are restored together."""
-        places = [RestoredPlace.at(scored.place, self) for scored in spans]
+        places = [RestoredPlace.of(scored.place, self) for scored in spans]
         self.restorations([row for place in places for row in rows_of(place.segment, place.segment_units)])
         return [replace(scored, place=place) for scored, place in zip(spans, places, strict=True)]
 
@@ -101,26 +101,26 @@ class RestoredPlace(Place):
     _texts: RestoredTexts
 
     @classmethod
-    def at(cls, place: Place, texts: RestoredTexts) -> "RestoredPlace":
-        """Create the place that reads restored texts, for the same span."""
-        return cls(place.segment, place.segment.part_of(place.segment_units.start), place.segment_units, texts)
+    def of(cls, place: Place, texts: RestoredTexts) -> "RestoredPlace":
+        """The same place, which reads restored texts."""
+        return cls(place.segment, place.part, place.segment_units, texts)
 
     def text(self, span: CharSpan) -> str:
         """The restored text of the units that lie in these characters of the document."""
-        return self._texts.read(self._segment, self._within(span)).text
+        return self._texts.read(self.segment, self._within(span)).text
 
     @property
     def confidence(self) -> float:
         """The confidence of the least certain token of the sentences that the span lies in."""
-        return self._texts.read(self._segment, self._units).confidence
+        return self._texts.read(self.segment, self.segment_units).confidence
 
     def around(self, before: int, after: int) -> tuple[str, int, int]:
         """The span with the characters ``before`` and ``after`` it in its sentences, and where it stands in them."""
-        rows = rows_of(self._segment, self._units)
+        rows = rows_of(self.segment, self.segment_units)
         first, last = rows[0].units.start, rows[-1].units.end
         text, whole, left = (
-            self._texts.read(self._segment, units).text
-            for units in (self._units, UnitSpan(first, last), UnitSpan(first, self._units.start))
+            self._texts.read(self.segment, units).text
+            for units in (self.segment_units, UnitSpan(first, last), UnitSpan(first, self.segment_units.start))
         )
         start = whole.find(text, len(left))
         start = start if start >= 0 else whole.find(text)  # a sentence on the left that is given whole
@@ -128,8 +128,8 @@ class RestoredPlace(Place):
         return whole[begin : end + after], start - begin, end - begin
 
     def _within(self, span: CharSpan) -> UnitSpan:
-        first, last = self._segment.part_units[self._part : self._part + 2].tolist()
-        spans = self._segment.unit_spans[first:last].astype(np.int64)
+        first, last = self.segment.part_units[self.part : self.part + 2].tolist()
+        spans = self.segment.unit_spans[first:last].astype(np.int64)
         start = first + int(np.searchsorted(spans[:, 0], span.start))
         return UnitSpan(start, max(start, first + int(np.searchsorted(spans[:, 1], span.end, side="right"))))
 

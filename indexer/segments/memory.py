@@ -52,8 +52,8 @@ class MemorySegment(Segment):
         self.windows = np.zeros(0, np.uint8)
         unknown = sum(units.unknown for units in parts)
         self.manifest = Manifest(recipe, 1, len(rows), len(vectors), unknown, len(document.text), {})
-        self._parts = pa.table(part_columns(rows, [part.metadata for part in document.parts]))
-        self._documents = pa.table(document_columns([DocumentEntry(document.id, "", 0, 0)], [document.metadata]))
+        self.part_table = pa.table(part_columns(rows, [part.metadata for part in document.parts]))
+        self.document_table = pa.table(document_columns([DocumentEntry(document.id, "", 0, 0)], [document.metadata]))
         self._text = PlainText(document.text)
 
     @property

@@ -63,8 +63,9 @@ class Segment:
             name: representation(name).open(folder, details, manifest.rows[name], manifest.files)
             for name, details in recipe.details.items()
         }
-        self._parts = read_table(folder / layout.PARTS)
-        self._documents = read_table(folder / layout.DOCUMENTS)
+        # Parts and documents with their metadata columns.
+        self.part_table: pa.Table = read_table(folder / layout.PARTS)
+        self.document_table: pa.Table = read_table(folder / layout.DOCUMENTS)
         # Mapped now, like all other files: an open segment stays readable after its files are removed.
         self._text: TextReader | PlainText | NoText = self._open_text() if recipe.stores_text else NoText()
 
@@ -115,22 +116,12 @@ class Segment:
     @cached_property
     def part_document(self) -> Int[np.ndarray, " parts"]:
         """The document of every part."""
-        return _numbers(self._parts, "document")
+        return _numbers(self.part_table, "document")
 
     @cached_property
     def part_units(self) -> Int[np.ndarray, " parts_and_one"]:
         """The first unit of every part, and the number of units."""
-        return np.append(_numbers(self._parts, "first_unit"), self.manifest.units)
-
-    @cached_property
-    def part_table(self) -> pa.Table:
-        """Parts with their metadata columns."""
-        return self._parts
-
-    @cached_property
-    def document_table(self) -> pa.Table:
-        """Documents with their metadata columns."""
-        return self._documents
+        return np.append(_numbers(self.part_table, "first_unit"), self.manifest.units)
 
     @cached_property
     def recent_masks(self) -> Recent[Bool[np.ndarray, " rows"]]:
@@ -144,9 +135,9 @@ class Segment:
     @cached_property
     def _metadata(self) -> dict[Level, MetadataValues | DocumentIds]:
         return {
-            "document": MetadataValues(self._documents),
-            "part": MetadataValues(self._parts),
-            "id": DocumentIds(self._documents.column("id")),
+            "document": MetadataValues(self.document_table),
+            "part": MetadataValues(self.part_table),
+            "id": DocumentIds(self.document_table.column("id")),
         }
 
     @cached_property
@@ -162,7 +153,7 @@ class Segment:
     @cached_property
     def text_starts(self) -> Int[np.ndarray, " documents_and_one"]:
         """The start of every document's text in the concatenated text, and the end of the last one."""
-        return np.append(_numbers(self._documents, "text_start"), self.manifest.code_points)
+        return np.append(_numbers(self.document_table, "text_start"), self.manifest.code_points)
 
     def _map_borders(self, units: int) -> UInt8[np.ndarray, " units"]:
         """The border code of every unit; all 0, no border, in a segment that stores none."""
@@ -178,11 +169,11 @@ class Segment:
 
     def document_id(self, document: int) -> str:
         """The caller's id of a document."""
-        return str(self._documents.column("id")[document].as_py())
+        return str(self.document_table.column("id")[document].as_py())
 
     def content_hash(self, document: int) -> str:
         """The content hash of a document."""
-        return str(self._documents.column("content_hash")[document].as_py())
+        return str(self.document_table.column("content_hash")[document].as_py())
 
     def char_span(self, units: UnitSpan) -> CharSpan:
         """The characters that a span of units covers, in its document."""
@@ -190,7 +181,7 @@ class Segment:
 
     def part_span(self, part: int) -> CharSpan:
         """The characters of a part, in its document."""
-        return CharSpan(self._parts.column("start")[part].as_py(), self._parts.column("end")[part].as_py())
+        return CharSpan(self.part_table.column("start")[part].as_py(), self.part_table.column("end")[part].as_py())
 
     def text(self, document: int, span: CharSpan) -> str:
         """A slice of a document's text."""
@@ -208,11 +199,11 @@ class Segment:
 
     def document_metadata(self, document: int) -> dict[str, JsonValue]:
         """A document's metadata, as it was given."""
-        return row_metadata(self._documents, document)
+        return row_metadata(self.document_table, document)
 
     def part_metadata(self, part: int) -> dict[str, JsonValue]:
         """A part's metadata, as it was given."""
-        return row_metadata(self._parts, part)
+        return row_metadata(self.part_table, part)
 
 
 def _numbers(table: pa.Table, column: str) -> Int[np.ndarray, " rows"]:

@@ -18,7 +18,7 @@ from indexer.representations.registry import representation
 from indexer.segments import layout
 from indexer.segments.columns import write_table
 from indexer.segments.norms import write_norms
-from indexer.segments.seal import Derive, RowCounts, seal
+from indexer.segments.seal import RowCounts, seal
 from indexer.segments.tables import DocumentEntry, PartRow, document_columns, part_columns
 from indexer.segments.text import TextWriter
 from indexer.types import DocumentRow, Recipe, SegmentInfo
@@ -106,8 +106,8 @@ class SegmentWriter:
                 self._files[layout.SCALES].write(scales.astype("<f4").tobytes())
         self._vectors += len(vectors)
 
-    def finish(self, more: Sequence[Derive] = ()) -> SegmentInfo:
-        """Write the rest, force everything to disk, and seal it with a manifest; ``more`` adds files to it."""
+    def finish(self) -> SegmentInfo:
+        """Write the rest, force everything to disk, and seal it with a manifest."""
         if not self.is_whole:
             raise AssertionError(f"{self.units} units were announced, {self._vectors} vectors came")
         table = self._text.finish()
@@ -117,8 +117,6 @@ class SegmentWriter:
         self._write_tables()
         part_units = np.array([*(part.first_unit for part in self._parts), self.units], np.int64)
         write_norms(self.folder, self._recipe, part_units)
-        for derive in more:
-            derive(self.folder, self._recipe, part_units)
         rows = {name: writer.finish() for name, writer in self._rows.items()}
         counts = RowCounts(
             len(self.rows),

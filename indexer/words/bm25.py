@@ -194,13 +194,10 @@ class Bm25:
         return found
 
     def rows(
-        self,
-        segment: SegmentWords,
-        shares: Float64[np.ndarray, " whole_spans"],
-        chosen: Bool[np.ndarray, " whole_spans"],
-        longest: int | None = None,
+        self, segment: SegmentWords, chosen: Bool[np.ndarray, " whole_spans"], longest: int | None = None
     ) -> SpanRows:
         """The whole spans with words of the query, with ``2 * share - 1`` for cosines, cut to ``longest`` units."""
+        shares = self.shares(segment)
         rows = np.flatnonzero(chosen & (shares > 0))
         starts, ends = segment.bounds[rows].astype(np.int64), segment.bounds[rows + 1].astype(np.int64)
         if longest is not None:

@@ -84,7 +84,7 @@ class PhraseQuery:
         clauses = []
         for at, nearest in enumerate(best):
             units, score = own.get(at, nearest)
-            place = Place(segment, segment.part_of(units.start), units)
+            place = Place.at(segment, units)
             clauses.append(Clause.of(self.text, place, score, segment.char_span(nearest.units) if at in own else None))
         return clauses
 

@@ -15,6 +15,7 @@ are not stored: ``borders.u8`` and ``parts.arrow`` delimit them. All numbers are
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -152,6 +153,16 @@ class StoredWords:
         return self._terms[first:last].tobytes()
 
 
+@dataclass(frozen=True, slots=True)
+class WordRows:
+    """The folded words of units, in order; empty where a unit is no word."""
+
+    terms: list[str]
+
+    def __len__(self) -> int:
+        return sum(map(bool, self.terms))
+
+
 class WordWriter:
     """Appends the words of units. Terms are numbered as they come, and anew when all are there."""
 
@@ -160,11 +171,11 @@ class WordWriter:
         self._file = (folder / OF_UNITS).open("wb")
         self._numbers: dict[str, int] = {"": 0}
 
-    def append(self, terms: Sequence[str]) -> None:
-        """Append the folded words of the next units; empty where a unit is no word."""
-        numbers = self._numbers
-        rows = np.fromiter((numbers.setdefault(term, len(numbers)) for term in terms), "<u4", len(terms))
-        self._file.write(rows.tobytes())
+    def append(self, rows: WordRows, first_unit: int = 0) -> None:
+        """Append the words of the next units, whatever their number in the segment."""
+        numbers, terms = self._numbers, rows.terms
+        of_units = np.fromiter((numbers.setdefault(term, len(numbers)) for term in terms), "<u4", len(terms))
+        self._file.write(of_units.tobytes())
 
     def append_stored(self, stored: StoredWords, runs: Int[np.ndarray, "runs 2"]) -> None:
         """Append the words of some units of a segment."""

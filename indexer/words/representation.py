@@ -1,45 +1,15 @@
 """Words as a representation of segments."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from indexer.representations.base import EncodedWindow, LiveRows, Representation, Storing, Wanted
 from indexer.types import Details, Recipe
-from indexer.words.files import StoredWords, WordWriter
+from indexer.words.files import StoredWords, WordRows, WordWriter
 from indexer.words.recipe import DETAILS, NAME
 from models.encoders.passes import Maker
 from models.encoders.registry import Models
 from models.text.folding import folded_units
-
-
-@dataclass(frozen=True, slots=True)
-class WordRows:
-    """The folded words of units, in order; empty where a unit is no word."""
-
-    terms: list[str]
-
-    def __len__(self) -> int:
-        return sum(map(bool, self.terms))
-
-
-class WordRowWriter:
-    """Appends the words of units."""
-
-    def __init__(self, folder: Path) -> None:
-        self._writer = WordWriter(folder)
-
-    def append(self, rows: WordRows, first_unit: int) -> None:
-        """Append the words of the next units."""
-        self._writer.append(rows.terms)
-
-    def finish(self) -> int:
-        """Write the index, and return the number of words."""
-        return self._writer.finish()
-
-    def close(self) -> None:
-        """Close the file."""
-        self._writer.close()
 
 
 class WordRepresentation(Representation[WordRows]):
@@ -66,9 +36,9 @@ class WordRepresentation(Representation[WordRows]):
         """Put the words of windows behind each other."""
         return WordRows([term for of_window in rows for term in of_window.terms])
 
-    def write(self, folder: Path, details: Details) -> WordRowWriter:
+    def write(self, folder: Path, details: Details) -> WordWriter:
         """Begin the files of a segment."""
-        return WordRowWriter(folder)
+        return WordWriter(folder)
 
     def merge(self, folder: Path, details: Details, sources: Sequence[LiveRows]) -> int:
         """Copy the words of live documents, and return their number. The words of older segments are read anew."""
@@ -77,7 +47,7 @@ class WordRepresentation(Representation[WordRows]):
             for source in sources:
                 if source.stored is None:
                     for text, units in source.parts():
-                        writer.append(folded_units(text, units))
+                        writer.append(WordRows(folded_units(text, units)))
                 else:
                     writer.append_stored(source.stored, source.units)
             return writer.finish()

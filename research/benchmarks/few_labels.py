@@ -23,6 +23,7 @@ from app.calibration.label_candidates import pairs_of
 from app.cli.console import open_services, print_json
 from app.composition import Services
 from app.requests import SearchRequest
+from app.search.service import encode
 from app.search.stratified_sampling import BINS, RankedPairs, bins_of, draw_strata
 from app.settings import Settings
 from indexer.catalog import schema
@@ -84,7 +85,7 @@ def _pairs(
 ) -> tuple[Float[np.ndarray, " pairs"], Bool[np.ndarray, " pairs"]]:
     """The raw of every turn for a phrase, and whether it has the intent."""
     service = services.search
-    (encoded,) = service.encode([service.prepare(SearchRequest(COLLECTION, text=phrase))])
+    (encoded,) = encode([service.prepare(SearchRequest(COLLECTION, text=phrase))])
     pairs = pairs_of(service, encoded, None, "raw")
     ids = [pairs.span(row).document_id for row in range(len(pairs.raw))]
     return pairs.raw, np.array([intent in turns[id].intents for id in ids])

@@ -20,6 +20,7 @@ from unittest import mock
 from app.cli.console import open_services
 from app.composition import Services
 from app.requests import VERIFIED, SearchRequest
+from app.search.service import encode, scan
 from app.search.verifying import pairs_of
 from models.encoders.base import Encoder
 from models.verifier.types import Pair
@@ -65,8 +66,8 @@ def _search(services: Services, collection: str, phrase: str, verified: int) -> 
 
 def _pairs(services: Services, collection: str, phrase: str) -> list[Pair]:
     request = SearchRequest(collection, text=phrase, top_k=VERIFIED)
-    (encoded,) = services.search.encode([services.search.prepare(request)])
-    (found,) = services.search.scan([encoded])
+    (encoded,) = encode([services.search.prepare(request)])
+    (found,) = scan([encoded])
     return pairs_of(request, encoded.prepared.snapshot, found.rows[:VERIFIED])
 
 

@@ -31,7 +31,7 @@ from app.composition import Services, open_store
 from app.encoders.default_calibrations import default_calibration
 from app.encoders.encoders import Encoders
 from app.requests import PreviewRequest, SearchRequest
-from app.search.service import SearchService
+from app.search.service import SearchService, encode
 from app.search.stratified_sampling import BINS, RankedPairs, draw_strata
 from app.settings import Settings
 from indexer.catalog import schema
@@ -163,7 +163,7 @@ def _truth(search: SearchService, turns: Sequence[Turn]) -> Truth:
     columns = {turn.id: number for number, turn in enumerate(turns)}
     raw, match = np.zeros((2, len(PHRASES), len(turns)))
     searches = [SearchRequest(COLLECTION, text=phrase) for phrase in PHRASES.values()]
-    encoded = search.encode(prepare_all(search, searches))
+    encoded = encode(prepare_all(search, searches))
     for number, (item, intent) in enumerate(zip(encoded, PHRASES, strict=True)):
         documents = search.count(item, None).documents
         ids = [documents.row(row).document_id for row in range(len(documents.cosines))]

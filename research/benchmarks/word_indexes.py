@@ -25,7 +25,7 @@ from indexer.engine.snapshot import Snapshot
 from indexer.indexing.pipeline import IndexJob
 from indexer.sources import Source
 from indexer.types import Recipe
-from indexer.words.files import BOUNDS, OF_UNITS, STARTS, TERMS, UNITS, WordWriter
+from indexer.words.files import BOUNDS, OF_UNITS, STARTS, TERMS, UNITS, WordRows, WordWriter
 from indexer.words.queries import plain_query
 from indexer.words.recipe import with_words
 from models.encoders.hashing import HashingEncoder
@@ -106,7 +106,7 @@ def _ours(snapshot: Snapshot, sentences: Sequence[str], queries: Sequence[str]) 
     with TemporaryDirectory() as folder:
         writer = WordWriter(Path(folder))
         for text in sentences:
-            writer.append(folded_units(text, split(text)))
+            writer.append(WordRows(folded_units(text, split(text))))
         writer.finish()
         seconds = time.perf_counter() - started
         size = sum((Path(folder) / name).stat().st_size for name in (OF_UNITS, UNITS, STARTS, BOUNDS, TERMS))

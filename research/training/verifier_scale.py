@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 
 from app.requests import SearchRequest
 from app.search import verifying
-from app.search.service import SearchService
+from app.search.service import SearchService, encode, scan
 from app.texts.requests import SpansRequest
 from app.texts.spans import SpanService, slices
 from models.artifacts import record_checksums
@@ -73,8 +73,8 @@ def hit_pairs(
 ) -> tuple[list[Pair], list[bool]]:
     """A phrase with the sentences of its best hits in a collection, and whether each hit overlaps a gold span."""
     request = SearchRequest(collection, text=phrase, top_k=_BEST)
-    (encoded,) = service.encode([service.prepare(request)])
-    (found,) = service.scan([encoded])
+    (encoded,) = encode([service.prepare(request)])
+    (found,) = scan([encoded])
     snapshot, rows = encoded.prepared.snapshot, found.rows[:_BEST]
     spans = [snapshot.scored(row) for row in rows]
     right = [

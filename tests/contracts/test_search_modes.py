@@ -18,6 +18,7 @@ from app.search.answers import ExportEnd, Filtered, Total
 from app.search.errors import ModeUnavailable
 from app.search.export import export
 from app.search.mode import AnyMode, Scored, ScoredRows, available_mode, available_modes
+from app.search.service import encode, scan
 from app.search.types import Hit
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
@@ -176,7 +177,7 @@ def test_counting_agrees_with_searching(workspace: Workspace, mode: AnyMode, flo
     service = workspace.service
     for text in QUERIES:
         request = SearchRequest("c", text=text, mode=mode.name, top_k=1000, filter=filter)
-        (encoded,) = service.encode([service.prepare(request)])
+        (encoded,) = encode([service.prepare(request)])
         counts = service.count(encoded, floor)
         assert (counts.spans is None) == (mode.unit == "document")
         rows = counts.spans or counts.documents
@@ -193,8 +194,8 @@ def results(workspace: Workspace, mode: AnyMode, request: SearchRequest, floor: 
     """All results of a request over a floor of cosines, at their places."""
     prepared = workspace.service.prepare(request)
     prepared = replace(prepared, selection=mode.selection(request, floor))
-    (encoded,) = workspace.service.encode([prepared])
-    (found,) = workspace.service.scan([encoded])
+    (encoded,) = encode([prepared])
+    (found,) = scan([encoded])
     return [mode.result(literal.scored(prepared.snapshot, row, prepared.terms)) for row in found.rows]
 
 

@@ -150,7 +150,7 @@ def test_calibrations_come_back_as_they_were_made(catalog, clock) -> None:
 
 def test_a_unique_beginning_of_an_id_names_a_calibration(catalog, monkeypatch) -> None:
     ids = iter(["abcd1" + "0" * 27, "abcd2" + "0" * 27])
-    monkeypatch.setattr("indexer.catalog.calibration_rows.new_id", lambda: next(ids))
+    monkeypatch.setattr("indexer.catalog.calibration_rows.uuid4", lambda: uuid.UUID(next(ids)))
     low, high = add_calibration(catalog, "calls", LOW), add_calibration(catalog, "calls", HIGH)
     assert activate_calibration(catalog, "calls", "abcd1").id == low.id
     assert activate_calibration(catalog, "calls", high.id).id == high.id

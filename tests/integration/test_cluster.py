@@ -13,6 +13,7 @@ import pytest
 from app.requests import Mode, PreviewRequest, SearchRequest
 from app.search import literal
 from app.search.answers import SearchAnswer
+from app.search.service import encode
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
 from indexer.cluster.peers import Peer, State
@@ -114,7 +115,7 @@ def test_what_a_mining_reads_is_what_one_process_reads(both: tuple[Workspace, Wo
     found = []
     for workspace in both:
         requests = [SearchRequest("c", text=text, mode=mode, threshold=0.5) for text in ("the parcel", "slow again")]
-        encoded = workspace.service.encode([workspace.service.prepare(request) for request in requests])
+        encoded = encode([workspace.service.prepare(request) for request in requests])
         prepared, queries = encoded[0].prepared, [each.query for each in encoded]
         selection, terms = replace(prepared.selection, top_k=EVERYTHING), [each.prepared.terms for each in encoded]
         found.append(literal.search(prepared.snapshot, prepared.mode, queries, terms, selection, exhaustive=True))

@@ -11,6 +11,7 @@ from app.collections.recipes import CollectionOptions
 from app.collections.service import CollectionService
 from app.encoders.encoders import Encoders
 from app.requests import SearchRequest
+from app.search.service import encode, finish, scan
 from app.search.verifying import Ordered
 from indexer.catalog.keys import create_key, list_keys
 from indexer.catalog.leases import lease
@@ -75,9 +76,9 @@ def test_a_search_under_way_finishes(workspace: Workspace, service: CollectionSe
     search = workspace.service
     prepared = search.prepare(SearchRequest("c", text="cancel my plan"))
     service.delete("c")
-    (encoded,) = search.encode([prepared])
-    (found,) = search.scan([encoded])
-    assert search.finish(encoded, Ordered(found)).hits[0].text == "cancel my plan"
+    (encoded,) = encode([prepared])
+    (found,) = scan([encoded])
+    assert finish(encoded, Ordered(found)).hits[0].text == "cancel my plan"
     workspace.store.refresh()
 
 

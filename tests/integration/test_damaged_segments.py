@@ -16,6 +16,7 @@ import indexer.nuggets.files
 import indexer.segments.manifest
 from app.requests import SearchRequest
 from app.search.answers import SearchAnswer
+from app.search.service import encode
 from indexer.ann.candidates import CandidateExecutor
 from indexer.catalog.leases import lease
 from indexer.errors import SegmentCorrupt
@@ -180,7 +181,7 @@ def check(made: Workspace, folder: Path, name: str, harm: Callable[[bytes], byte
             f"d{number}" for number in range(DOCUMENTS, 2 * DOCUMENTS)
         }
     with pytest.raises(SegmentCorrupt, match=folder.name):
-        made.service.count(made.service.encode([made.service.prepare(SearchRequest("c", text=QUERY))])[0], None)
+        made.service.count(encode([made.service.prepare(SearchRequest("c", text=QUERY))])[0], None)
     path.write_bytes(body)
     assert {mode: (answer(made, mode).hits, answer(made, mode).degraded) for mode in MODES} == {
         mode: (each.hits, None) for mode, each in whole.items()

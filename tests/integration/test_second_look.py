@@ -18,7 +18,7 @@ from app.search.answers import ExportEnd, LikelyMatches, SearchAnswer, Verified
 from app.search.errors import DeadlineExceeded
 from app.search.export import export
 from app.search.mode import load_modes
-from app.search.service import SearchService
+from app.search.service import SearchService, encode, finish, scan
 from app.search.several import search_several
 from app.search.types import Hit
 from app.search.verifying import Ordered
@@ -249,9 +249,9 @@ def test_a_further_span_is_not_read_with_the_clause_of_the_best(workspace: Works
 
 
 def test_a_cursor_says_whether_its_list_took_the_second_look(service: SearchService) -> None:
-    (encoded,) = service.encode([service.prepare(SearchRequest("c", text="cancel my plan", verify=4, top_k=1))])
-    (found,) = service.scan([encoded])
-    without_room = service.finish(encoded, Ordered(found, verified=False))
+    (encoded,) = encode([service.prepare(SearchRequest("c", text="cancel my plan", verify=4, top_k=1))])
+    (found,) = scan([encoded])
+    without_room = finish(encoded, Ordered(found, verified=False))
     plain = SearchRequest("c", text="cancel my plan", verify=0)
     (following,) = service.search(replace(encoded.prepared.request, cursor=without_room.cursor, top_k=9))
     assert following.hits == service.search(plain)[0].hits[1:]

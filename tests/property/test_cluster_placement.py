@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from indexer.cluster.placement import ranked
 
-members = st.lists(st.text("abcdef0123", min_size=1, max_size=4), min_size=2, max_size=8, unique=True)
+members = st.lists(st.text("abcdef0123", min_size=1, max_size=4), min_size=2, max_size=8, unique=True).map(tuple)
 segments = st.text("0123456789abcdef", min_size=1, max_size=8)
 
 
 @given(members, segments, st.randoms())
 def test_the_order_of_members_does_not_matter(members, segment, random) -> None:
-    shuffled = random.sample(members, len(members))
+    shuffled = tuple(random.sample(members, len(members)))
     assert ranked(segment, shuffled) == ranked(segment, members)
     assert sorted(ranked(segment, members)) == sorted(members)
 
@@ -21,12 +21,12 @@ def test_the_order_of_members_does_not_matter(members, segment, random) -> None:
 @given(members, segments, st.data())
 def test_without_a_member_the_others_keep_their_order(members, segment, data) -> None:
     gone = data.draw(st.sampled_from(members))
-    rest = [member for member in members if member != gone]
-    assert ranked(segment, rest) == [member for member in ranked(segment, members) if member != gone]
+    rest = tuple(member for member in members if member != gone)
+    assert ranked(segment, rest) == tuple(member for member in ranked(segment, members) if member != gone)
 
 
 def test_a_member_that_joins_takes_over_its_share_and_nothing_else_moves() -> None:
-    names = [f"actor-{number}" for number in range(9)]
+    names = tuple(f"actor-{number}" for number in range(9))
     keys = [f"{number:064x}" for number in range(9_000)]
     before = {key: ranked(key, names[:8])[0] for key in keys}
     after = {key: ranked(key, names)[0] for key in keys}

@@ -16,7 +16,7 @@ from app.search.types import Hit, TextSpan
 from indexer.engine.executor import Memo, SegmentQuery
 from indexer.engine.named_spans import NamedSpan
 from indexer.engine.place import ScoredSpan
-from indexer.engine.query import Selection
+from indexer.engine.query import Selection, SpanLengths
 from indexer.engine.rows import SpanRows, no_rows
 from indexer.engine.snapshot import SegmentView, Snapshot
 from indexer.tuning import Tuning
@@ -202,25 +202,19 @@ class Lexical(SearchMode[LexicalQuery, LexicalQuery]):
 
 def _rows(bm25: Bm25, view: SegmentView, segment: SegmentWords, query: LexicalQuery, selection: Selection) -> SpanRows:
     """The spans of a segment that may be selected."""
-    mask = view.allowed(selection.filter).mask
-    starts, ends = segment.bounds[:-1], segment.bounds[1:]
-    chosen = np.ones(len(starts), bool) if mask is None else mask[starts]
-    if selection.boundary is None:
-        shortest = selection.lengths.shortest if selection.lengths else None
-        chosen &= ends - starts >= (shortest or 1)
-    elif selection.lengths:
-        chosen &= selection.lengths.contain(ends - starts)
-    return bm25.rows(segment, bm25.shares(segment), chosen, None if selection.boundary else query.longest)
+    longest = None if selection.boundary else query.longest
+    if selection.lengths and longest is not None:  # to which longer sentences are cut
+        selection = replace(selection, lengths=SpanLengths(selection.lengths.shortest))
+    selected = view.selects(segment.bounds[:-1], segment.bounds[1:], selection)
+    return bm25.rows(segment, selected, longest)
 
 
 def _highlights(request: SearchRequest, query: LexicalQuery, span: ScoredSpan) -> tuple[TextSpan, ...]:
     """The units of the query's words."""
-    place, unit = span.place, request.offset_unit
+    place = span.place
     units = units_with_words(place.segment, query.words, place.segment_units)
     marked = (place.segment.char_span(UnitSpan(at, at + 1)) for at in units.tolist())
-    return tuple(
-        TextSpan(place.offset(each.start, unit), place.offset(each.end, unit), place.text(each)) for each in marked
-    )
+    return tuple(TextSpan.at(place, each, request.offset_unit) for each in marked)
 
 
 def _share(query: LexicalQuery, counts: WordCounts, span: NamedSpan) -> float:

@@ -42,7 +42,7 @@ class Bucket:
     >>> from obstore.store import MemoryStore
     >>> bucket = Bucket(MemoryStore(), "memory:")
     >>> bucket.put("collections/a/s1/manifest.json", b"{}")
-    >>> bucket.folders("collections/a"), bucket.describe("collections/a/s1/manifest.json").bytes
+    >>> bucket.folders("collections/a"), bucket.fetch("collections/a/s1/manifest.json").bytes
     (['s1'], 2)
     """
 
@@ -79,10 +79,6 @@ class Bucket:
             return self._fetch(name, target)
         except _BrokenOff as error:
             raise self._unavailable(error) from error
-
-    def describe(self, name: str) -> FileEntry:
-        """The size and the checksum of an object, which is read for it. Raises ``ObjectMissing``."""
-        return self.fetch(name)
 
     def _fetch(self, name: str, target: Path | None) -> FileEntry:
         size, checksum = 0, hashlib.sha256()

@@ -12,6 +12,7 @@ from app.http.search_lanes import SearchLanes
 from app.requests import SearchRequest
 from app.search.answers import SearchAnswer
 from app.search.errors import DeadlineExceeded
+from app.search.service import scan
 from models.errors import InvalidInput
 from tests.workspace import Workspace, document
 
@@ -47,13 +48,12 @@ def test_an_error_stops_no_other_query(concurrent: SearchLanes) -> None:
 
 def test_a_deadline_ends_the_wait(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     gate = threading.Event()
-    scan = workspace.service.scan
 
     def slow(encoded: Any) -> Any:
         gate.wait(10)
         return scan(encoded)
 
-    monkeypatch.setattr(workspace.service, "scan", slow)
+    monkeypatch.setattr("app.http.search_lanes.scan", slow)
     concurrent = SearchLanes(workspace.service)
     with pytest.raises(DeadlineExceeded, match=r"within 0\.2 s"):
         asyncio.run(concurrent.search(SearchRequest("c", text="my plan"), 0.2))

@@ -15,7 +15,7 @@ from indexer.segments.reader import Segment
 from indexer.segments.text import OffsetUnit
 from indexer.segments.writer import PartUnits, SegmentWriter
 from indexer.types import Recipe
-from indexer.words.files import StoredWords, WordWriter
+from indexer.words.files import StoredWords, WordRows, WordWriter
 from models.encoders.base import Encoder
 from models.encoders.hashing import HashingEncoder
 from models.errors import InvalidInput
@@ -130,7 +130,7 @@ def test_words_in_memory_are_those_of_the_files(contents: list[str]) -> None:
     words = [word for text in contents for word in folded_units(text, units.split(text))]
     with TemporaryDirectory() as folder:
         writer = WordWriter(Path(folder))
-        writer.append(words)
+        writer.append(WordRows(words))
         expected, stored = StoredWords.open(Path(folder), writer.finish()), StoredWords.of(words)
         assert (len(stored), stored.terms) == (len(expected), expected.terms)
         for number in range(1, stored.terms + 1):

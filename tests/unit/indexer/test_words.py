@@ -12,7 +12,7 @@ from indexer import kernels
 from indexer.catalog.leases import lease
 from indexer.engine.snapshot import SegmentView
 from indexer.indexing.maintenance import optimize
-from indexer.words.files import StoredWords, WordWriter
+from indexer.words.files import StoredWords, WordRows, WordWriter
 from indexer.words.occurrences import occurrences
 from indexer.words.representation import stored_words
 from models.text.folding import fold, words
@@ -80,8 +80,8 @@ def test_the_dictionary_and_the_units_of_every_word(tmp_path_factory: pytest.Tem
     folder = tmp_path_factory.getbasetemp() / f"words-{next(_number)}"
     folder.mkdir()
     writer = WordWriter(folder)
-    writer.append(units[:7])
-    writer.append(units[7:])
+    writer.append(WordRows(units[:7]))
+    writer.append(WordRows(units[7:]))
     stored = StoredWords.open(folder, writer.finish())
     assert len(stored) == sum(map(bool, units))
     dictionary = sorted(set(units) - {""})

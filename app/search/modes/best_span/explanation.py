@@ -9,6 +9,7 @@ import numpy as np
 from app.answers import described, optional
 from app.requests import SearchRequest
 from app.search.modes.best_span.queries import SpanQuery, terms_of
+from app.search.types import TextSpan
 from indexer.engine.place import ScoredSpan
 from indexer.engine.whole_spans import best_span_within
 
@@ -83,14 +84,10 @@ def explained(request: SearchRequest, query: SpanQuery, scored: ScoredSpan) -> E
     place = scored.place
     vectors = place.unit_vectors().astype(np.float64)
     contributions = vectors @ query.vector / np.linalg.norm(vectors.sum(axis=0))
+    units = (TextSpan.at(place, span, request.offset_unit) for span in place.unit_spans())
     contributed = (
-        UnitContribution(
-            place.offset(unit.start, request.offset_unit),
-            place.offset(unit.end, request.offset_unit),
-            place.text(unit),
-            float(contribution),
-        )
-        for unit, contribution in zip(place.unit_spans(), contributions, strict=True)
+        UnitContribution(unit.start, unit.end, unit.text, contribution)
+        for unit, contribution in zip(units, contributions.tolist(), strict=True)
     )
     terms, (before, after) = terms_of([query]), place.borders
     length = float(query.score.lengths(np.array([query.units]), len(vectors))[0, -1])
@@ -123,5 +120,5 @@ def _span_within(request: SearchRequest, query: SpanQuery, whole: ScoredSpan) ->
     if within is None:
         return None
     span, score = within
-    start, end = (place.offset(at, request.offset_unit) for at in (span.start, span.end))
-    return SpanWithin(start, end, place.text(span), score, share)
+    best = TextSpan.at(place, span, request.offset_unit)
+    return SpanWithin(best.start, best.end, best.text, score, share)

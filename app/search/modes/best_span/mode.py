@@ -12,7 +12,7 @@ from app.search.modes.best_span.explanation import Explanation, explained
 from app.search.modes.best_span.queries import SpanQuery, TokenizedQuery, terms_of, vectors_of
 from app.search.query_vectors import query_vector
 from app.search.span_choice import check_span_choice
-from indexer.arrays import EXCLUDED, LONGEST
+from indexer.arrays import EXCLUDED, LONGEST, SpanTerms
 from indexer.engine.exhaustive_count import SpanCounts
 from indexer.engine.multi_query import QueryBatch, SpansOverFloor
 from indexer.engine.named_spans import NamedSpan, named_cosines
@@ -81,23 +81,17 @@ class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery]):
 
     def segment_query(self, snapshot: Snapshot, queries: Sequence[SpanQuery], selection: Selection) -> BatchQuery:
         """The best spans for every query, by the same score, from one pass over memory; or whole spans."""
-        vectors, terms = vectors_of(queries), terms_of(queries)
+        vectors = vectors_of(queries)
         if selection.boundary:
             return WholeSpans(vectors, queries[0].score, np.array([query.units for query in queries]))
-        if selection.lengths:
-            terms = terms.within(selection.lengths.contain(np.arange(LONGEST + 1)))
-            return SpanScan(vectors, terms, least=EXCLUDED)
-        return SpanScan(vectors, terms)
+        return SpanScan(vectors, _terms(queries, selection), least=_least(selection))
 
     def exhaustive_query(self, snapshot: Snapshot, queries: Sequence[SpanQuery], selection: Selection) -> BatchQuery:
         """The spans over the floor: a segment is read once for the whole batch, and nothing else is computed."""
         if selection.boundary or selection.floor is None:
             return self.segment_query(snapshot, queries, selection)
-        terms = terms_of(queries)
-        if selection.lengths:
-            terms = terms.within(selection.lengths.contain(np.arange(LONGEST + 1)))
-        floor = max(EXCLUDED, selection.floor) if selection.lengths else selection.floor
-        return SpansOverFloor(QueryBatch(vectors_of(queries), terms), floor)
+        batch = QueryBatch(vectors_of(queries), _terms(queries, selection))
+        return SpansOverFloor(batch, max(_least(selection), selection.floor))
 
     def text_vectors(self, queries: Sequence[SpanQuery]) -> QueryVectors:
         """The vectors that the spans are compared with."""
@@ -109,11 +103,8 @@ class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery]):
         """The best span of every document, and the spans above the floor; of whole sentences all."""
         if selection.boundary:
             return WholeSpanCounts(query.vector, query.score, query.units)
-        terms = terms_of([query])
-        if selection.lengths:
-            terms = terms.within(selection.lengths.contain(np.arange(LONGEST + 1)))
-            floor = None if floor is None else max(EXCLUDED, floor)
-        return SpanCounts(query.vector, floor, terms)
+        least = None if floor is None else max(_least(selection), floor)
+        return SpanCounts(query.vector, least, _terms([query], selection))
 
     def readable(self, spans: list[ScoredSpan]) -> list[ScoredSpan]:
         """The same spans; of a collection that does not store texts, at places that restore them."""
@@ -132,6 +123,17 @@ class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery]):
     ) -> Float[np.ndarray, " spans"]:
         """The score that a search computes for the span."""
         return named_cosines(spans, vectors_of(queries), terms_of(queries))
+
+
+def _terms(queries: Sequence[SpanQuery], selection: Selection) -> SpanTerms:
+    """The terms of queries, which exclude spans of lengths that are not selected."""
+    terms = terms_of(queries)
+    return terms.within(selection.lengths.contain(np.arange(LONGEST + 1))) if selection.lengths else terms
+
+
+def _least(selection: Selection) -> float:
+    """The least score of a span that these terms do not exclude."""
+    return EXCLUDED if selection.lengths else -np.inf
 
 
 def _text_score(query: SpanQuery, text: SpanQuery) -> float:

@@ -106,12 +106,10 @@ class Hybrid(SearchMode[HybridQuery, HybridQuery]):
         scorer = Scorer.read(span.place.segment, query, request.spans.boundary)
         if scorer is None:
             return None
-        place, unit = span.place, request.offset_unit
+        place = span.place
         terms, best = scorer.terms(total, place.segment_units.start)
         score = sum(term.weight * term.value for term in terms)
-        text = None
-        if best is not None:
-            text = TextSpan(place.offset(best.start, unit), place.offset(best.end, unit), place.text(best))
+        text = None if best is None else TextSpan.at(place, best, request.offset_unit)
         return HybridExplanation(score, terms, text, span.cosine - score)
 
     def text_cosines(self, queries: Sequence[HybridQuery], texts: Sequence[HybridQuery]) -> Float[np.ndarray, " pairs"]:

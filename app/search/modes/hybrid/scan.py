@@ -57,7 +57,8 @@ class HybridScan(SegmentQuery[list[SegmentCounts], list[SpanRows]]):
             if scorer is None:
                 found.append(no_rows(view.name))
                 continue
-            chosen = _chosen(view, scorer, selection)
+            bounds = scorer.words.bounds
+            chosen = view.selects(bounds[:-1], bounds[1:], selection)
             rows = np.flatnonzero(chosen)
             if self.near is not None:
                 candidates = self._candidates(view, scorer, counts, chosen, self.near[number], selection)
@@ -90,11 +91,3 @@ class HybridScan(SegmentQuery[list[SegmentCounts], list[SpanRows]]):
         return self.memo.once(
             view.name, lambda: [Scorer.read(view.segment, query, selection.boundary) for query in self.queries]
         )
-
-
-def _chosen(view: SegmentView, scorer: Scorer, selection: Selection) -> Bool[np.ndarray, " whole_spans"]:
-    """The whole spans that a selection allows."""
-    starts, ends = scorer.words.bounds[:-1], scorer.words.bounds[1:]
-    mask = view.allowed(selection.filter).mask
-    chosen = np.ones(len(starts), bool) if mask is None else mask[starts]
-    return chosen & selection.lengths.contain(ends - starts) if selection.lengths else chosen

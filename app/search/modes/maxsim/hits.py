@@ -1,6 +1,6 @@
 """Hits of mode maxsim."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -139,8 +139,8 @@ def _best_sentence(request: SearchRequest, query: NuggetQuery, place: DocumentPl
     if best is None:
         return None
     span, cosine = best
-    start, end = (place.offset(at, request.offset_unit) for at in (span.start, span.end))
-    return SentenceMatch(start, end, place.text(span), cosine)
+    sentence = TextSpan.at(place, span, request.offset_unit)
+    return SentenceMatch(sentence.start, sentence.end, sentence.text, cosine)
 
 
 def _pair(
@@ -148,10 +148,10 @@ def _pair(
 ) -> NuggetPair:
     place, unit = document.place, request.offset_unit
     where = place.nugget(nugget)
-    segment = _text_span(where.segment_span, place.text, place.offset, unit)
+    segment = TextSpan.at(place, where.segment_span, unit)
     return NuggetPair(
         query=_query_text(request.text, query, number, unit),
-        nugget=_text_span(where.token, place.text, place.offset, unit),
+        nugget=TextSpan.at(place, where.token, unit),
         segment_text=segment,
         stretch=segment,
         cosine=cosine,
@@ -163,15 +163,5 @@ def _query_text(text: str | None, query: NuggetQuery, number: int, unit: OffsetU
     """The part of the query that one of its vectors represents."""
     if text is None or query.parts is None:
         return None
-    return _text_span(
-        query.parts[number].segment_span, lambda span: span.of(text), lambda at, _: offset_in(text, at, unit), unit
-    )
-
-
-def _text_span(
-    span: CharSpan,
-    text: Callable[[CharSpan], str],
-    offset: Callable[[int, OffsetUnit], int],
-    unit: OffsetUnit,
-) -> TextSpan:
-    return TextSpan(offset(span.start, unit), offset(span.end, unit), text(span))
+    span = query.parts[number].segment_span
+    return TextSpan(offset_in(text, span.start, unit), offset_in(text, span.end, unit), span.of(text))
