@@ -27,6 +27,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import core_schema, to_json
 
 from app.answers import described
+from app.tabular import Format
 from indexer.catalog.names import MAX_ID_LENGTH
 from indexer.engine.query import Filter, Grouping, SpanLengths
 from indexer.filters.expression import MAX_COMPARISONS, Expression
@@ -588,9 +589,6 @@ class ExportRequest(QueryRequest, Arrangement, Continued):
         return converted(self, SearchRequest, collection=self.collection, top_k=self.limit)
 
 
-MinedFormat: TypeAlias = Literal["ndjson", "csv", "xlsx", "parquet"]
-
-
 @dataclass(frozen=True)
 class MinedPhrase:
     """A phrase whose hits are wanted."""
@@ -627,7 +625,7 @@ class MiningOptions(GroupedHits):
     copies_from: Annotated[
         float, option("The least `raw` of two phrases that are pointed out as near-copies.", ge=0, le=1)
     ] = 0.975
-    format: Annotated[MinedFormat, described("The form of the tables.")] = "ndjson"
+    format: Annotated[Format, described("The form of the tables.")] = "ndjson"
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain
@@ -14,7 +14,7 @@ from typing import IO, Any, Final, Generic, Literal, TypeAlias, TypeVar
 from models.errors import InvalidInput
 
 Format = Literal["ndjson", "csv", "xlsx", "parquet"]
-Kind = Literal["string", "int64", "float64"]
+Kind = Literal["string", "int64", "float64", "bool"]
 Row: TypeAlias = Mapping[str, Any]
 Item = TypeVar("Item")
 
@@ -49,7 +49,7 @@ def in_json(value: object) -> str | None:
     return None if value is None else json.dumps(value, ensure_ascii=False)
 
 
-def csv_pieces(columns: Sequence[str], rows: Iterable[Row]) -> Iterator[bytes]:
+def csv_pieces(columns: Collection[str], rows: Iterable[Row]) -> Iterator[bytes]:
     r"""Rows of CSV below a header. A mark at the beginning tells spreadsheets that it is UTF-8.
 
     >>> b"".join(csv_pieces(["id", "n"], [{"id": "a", "n": 1}, {"id": "b", "n": None}])).decode("utf-8-sig")
@@ -95,13 +95,13 @@ def check_workbooks() -> None:
         ) from error
 
 
-def xlsx_pieces(columns: Sequence[str], rows: Iterable[Row]) -> Iterator[bytes]:
+def xlsx_pieces(columns: Collection[str], rows: Iterable[Row]) -> Iterator[bytes]:
     """Rows as a workbook of Excel, which is whole before its first piece. Raises ``InvalidInput`` without openpyxl."""
     check_workbooks()
     return _workbook_pieces(columns, rows)
 
 
-def _workbook_pieces(columns: Sequence[str], rows: Iterable[Row]) -> Iterator[bytes]:
+def _workbook_pieces(columns: Collection[str], rows: Iterable[Row]) -> Iterator[bytes]:
     with TemporaryFile() as file:
         write_workbook(file, columns, ([row[name] for name in columns] for row in rows))
         file.seek(0)
@@ -109,7 +109,7 @@ def _workbook_pieces(columns: Sequence[str], rows: Iterable[Row]) -> Iterator[by
             yield piece
 
 
-def write_workbook(file: Path | IO[bytes], columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+def write_workbook(file: Path | IO[bytes], columns: Collection[str], rows: Iterable[Sequence[object]]) -> None:
     """Write rows of cells below a header, into as many sheets as they need; memory holds one row."""
     from openpyxl import Workbook
 

@@ -18,7 +18,7 @@ from app.http.uploads import Entry
 from app.search.errors import QueueFull
 from app.tasks.answers import TaskDescription
 from app.tasks.service import TaskService, Upload
-from app.tasks.spool import Format
+from app.tasks.spool import Ending
 from indexer.catalog.names import is_document_id
 from indexer.sources.formats import HINT, READERS, REFUSED, kind_of
 from indexer.sources.records import is_packed
@@ -26,7 +26,7 @@ from models.errors import InvalidInput
 from models.types import Document, JsonValue
 
 _PIECE: Final = 2**20
-_FORMATS: Final[dict[str, Format]] = {"application/x-ndjson": "ndjson", "text/csv": "csv"}
+_FORMATS: Final[dict[str, Ending]] = {"application/x-ndjson": "ndjson", "text/csv": "csv"}
 _HINT: Final = "Send application/x-ndjson or text/csv, with Content-Encoding: gzip if it is packed."
 
 

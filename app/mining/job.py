@@ -14,8 +14,8 @@ from app.answers import described, to_json
 from app.mining.counts import PhraseCounts
 from app.mining.mining import MinedHits, Mining
 from app.mining.tables import TABLES, TableName, table_of, write_table
-from app.requests import MinedFormat
 from app.search.answers import UsedThreshold
+from app.tabular import Format
 from indexer.disk import full_disk_named
 from models.atomic import fsync, fsync_open, make_folder
 from models.interruption import checked
@@ -52,7 +52,7 @@ class Mined:
     copies: Annotated[int, described("Phrases that are near-copies of one before them.")]
     generation: int
     threshold: UsedThreshold
-    format: MinedFormat
+    format: Format
 
 
 Progress = Callable[[int, int, Checkpoint], object]

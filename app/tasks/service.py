@@ -9,10 +9,10 @@ from typing import Any, Final, get_args
 
 from app.cursors import cursor_at, position_of
 from app.mining.tables import TableName, table_of
-from app.requests import MinedFormat
+from app.tabular import Format
 from app.tasks.answers import KindName, TaskDescription, TaskPage
 from app.tasks.kinds import KINDS, UNDONE
-from app.tasks.spool import BodyWriter, Format, Spool
+from app.tasks.spool import BodyWriter, Ending, Spool
 from indexer.catalog.tasks import (
     STATUSES,
     NewTask,
@@ -82,7 +82,7 @@ class TaskService:
     def upload(
         self,
         collection: str,
-        format: Format,
+        format: Ending,
         announced: int = 0,
         *,
         packed: bool = False,
@@ -157,7 +157,7 @@ class TaskService:
         task = self._visible(id, is_visible)
         return self.spool(id).read_results(int(task.checkpoint.get("results", 0)))
 
-    def table(self, id: str, table: TableName, is_visible: Callable[[str], bool]) -> tuple[Path, MinedFormat]:
+    def table(self, id: str, table: TableName, is_visible: Callable[[str], bool]) -> tuple[Path, Format]:
         """The file of a table of a mining, and its form. Raises ``TaskNotFound`` and ``TaskUnfinished``."""
         task = self._visible(id, is_visible)
         if task.kind != "mine":
@@ -166,7 +166,7 @@ class TaskService:
             raise TaskUnfinished(f"The task is {task.status} and has no tables.", hint="Send the mining again.")
         if task.status != "done" or task.result is None:
             raise TaskUnfinished(f"The task is {task.status}; its tables are there once it is done.", hint=_SEE_TASK)
-        form: MinedFormat = task.result["format"]
+        form: Format = task.result["format"]
         return table_of(self.spool(id).folder, table, form), form
 
     def _visible(self, id: str, is_visible: Callable[[str], bool]) -> Task:

@@ -19,7 +19,7 @@ from models.failpoints import failpoint
 from models.types import JsonValue
 
 # The ending of a body's file, by which it is read: of a file that was sent by its name that of the name, without `.gz`.
-Format: TypeAlias = str
+Ending: TypeAlias = str
 _CHUNK: Final = 2**16
 # As much is unpacked at once: for so long other threads have the interpreter to themselves.
 _UNPACKED: Final = 2**20
@@ -32,7 +32,7 @@ class Spool:
 
     folder: Path
 
-    def body(self, format: Format, *, packed: bool) -> Path:
+    def body(self, format: Ending, *, packed: bool) -> Path:
         """The file of an upload's body."""
         return self.folder / f"body.{format}{'.gz' if packed else ''}"
 

@@ -15,7 +15,7 @@ from typing import BinaryIO, Final, TypeAlias, cast
 
 from app.collections.documents import WrittenDocument
 from app.tasks.context import TaskContext
-from app.tasks.spool import Format, ResultWriter
+from app.tasks.spool import Ending, ResultWriter
 from indexer.catalog.names import is_document_id
 from indexer.errors import InvalidDocument
 from indexer.indexing.pipeline import Outcome
@@ -150,7 +150,7 @@ class UploadLines:
     def __init__(
         self,
         path: Path,
-        format: Format,
+        format: Ending,
         total_bytes: int,
         *,
         packed: bool,
