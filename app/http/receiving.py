@@ -126,7 +126,9 @@ async def upload_as_task(
         return task
     results = await backend.watching.run(lambda: b"".join(tasks.results(task.id)).splitlines())
     answers = iter(_answer(from_json(line)) for line in results)
-    written = [next(answers) if isinstance(item, Document) else _refused(item) for item in items]
+    written = [
+        next(answers) if isinstance(item, Document) else WrittenDocument.refused(item.id, item.error) for item in items
+    ]
     return WrittenDocuments(tuple(written), task.result["generation"])
 
 
@@ -151,9 +153,3 @@ def _value(document: Document) -> dict[str, object]:
 def _answer(value: dict[str, Any]) -> WrittenDocument:
     error = value.get("error")
     return WrittenDocument(value["id"], value["status"], None if error is None else ItemError(**error))
-
-
-def _refused(item: Entry) -> WrittenDocument:
-    if isinstance(item, Document):
-        raise AssertionError("a document was not refused")
-    return WrittenDocument.refused(item.id, item.error)

@@ -18,9 +18,8 @@ from pydantic import (
 )
 
 from app.requests import MAX_NAME, Body, CollectionName, DocumentId, FilterBody, SearchRequest, storable
+from app.texts.requests import storable_metadata
 from indexer.catalog.names import MAX_NOTE, MAX_TAG
-from indexer.errors import InvalidDocument
-from indexer.sources.documents import checked_metadata
 from models.errors import InvalidInput
 from models.types import JsonValue
 
@@ -29,13 +28,6 @@ def _without_backbone(name: str) -> str:
     if "@" in name:
         raise ValueError("A collection with a backbone of its own is created on the command line.")
     return name
-
-
-def _metadata(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    try:
-        return dict(checked_metadata(value))
-    except InvalidDocument as error:
-        raise ValueError(f"{error}.") from error
 
 
 # Not with a backbone, which names a folder of the server or a model that it would fetch.
@@ -113,7 +105,7 @@ class ChangeDocumentBody(Body):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"metadata": {"reviewed": True}, "remove": ["draft"]}]})
 
-    metadata: Annotated[dict[str, JsonValue], AfterValidator(_metadata)] = Field(
+    metadata: Annotated[dict[str, JsonValue], AfterValidator(storable_metadata)] = Field(
         {}, description="The keys to set, with their values."
     )
     remove: list[str] = Field([], description="The keys to remove.")

@@ -9,13 +9,12 @@ from typing import TypeAlias
 
 from app.http.problems import BadJson, media_type_of, unsupported
 from app.phrases.parsing import Line, lines_from_json, phrases_from_lines
-from indexer.catalog.names import is_document_id
 from indexer.engine.filter_masks import documents_holding
 from indexer.engine.query import Filter
 from indexer.errors import InvalidDocument, KeyConfined
 from indexer.filters.expression import Expression, asks_ids_alone
 from indexer.ndjson import InvalidLine, parse_json, read_ndjson
-from indexer.sources.documents import MAX_PARTS, document_from_json
+from indexer.sources.documents import MAX_PARTS, document_from_json, refused_id
 from models.errors import InvalidInput, SpanseekError
 from models.types import Document
 
@@ -143,8 +142,7 @@ def _document(value: object) -> Entry:
     try:
         return document_from_json(value)
     except InvalidDocument as error:
-        id = value.get("id") if isinstance(value, dict) else None
-        return Refused(id if isinstance(id, str) and is_document_id(id) else None, error)
+        return Refused(refused_id(value), error)
 
 
 _READERS: dict[str, Callable[[bytes], Iterable[Entry]]] = {

@@ -16,12 +16,11 @@ from typing import BinaryIO, Final, TypeAlias, cast
 from app.collections.documents import WrittenDocument
 from app.tasks.context import TaskContext
 from app.tasks.spool import Ending, ResultWriter
-from indexer.catalog.names import is_document_id
 from indexer.errors import InvalidDocument
 from indexer.indexing.pipeline import Outcome
 from indexer.ndjson import InvalidLine, bounded_lines, read_ndjson
 from indexer.sources import MAX_RECORD, BadRecord, ReadOptions, Source
-from indexer.sources.documents import document_from_json
+from indexer.sources.documents import document_from_json, refused_id, weight
 from models.types import Document, JsonValue
 
 # A line and its document, or the answer to an invalid one.
@@ -34,8 +33,6 @@ _MOST_DOCUMENTS: Final = 4096
 _BATCHES_A_TIDYING: Final = 16
 _FAST_S: Final = 1.0
 _SLOW_S: Final = 4.0
-# The memory of a part beside its text, in characters.
-_PART_CHARACTERS: Final = 64
 # Between batches, for other writers of the collection.
 _PAUSE_S: Final = 0.05
 _ERRORS: Final = 100
@@ -127,7 +124,7 @@ def _batch(lines: Iterator[Line], characters: int) -> list[Line]:
     batch: list[Line] = []
     for line, item in lines:
         batch.append((line, item))
-        characters -= len(item.text) + _PART_CHARACTERS * len(item.parts) if isinstance(item, Document) else 1
+        characters -= weight(item) if isinstance(item, Document) else 1
         if characters <= 0 or len(batch) >= _MOST_DOCUMENTS:
             break
     return batch
@@ -209,8 +206,7 @@ def _document(value: object) -> Document | WrittenDocument:
     try:
         return document_from_json(value)
     except InvalidDocument as error:
-        id = value.get("id") if isinstance(value, dict) else None
-        return _refused(id if isinstance(id, str) and is_document_id(id) else None, str(error))
+        return _refused(refused_id(value), str(error))
 
 
 def _refused(id: str | None, reason: str) -> WrittenDocument:

@@ -22,7 +22,8 @@ def _text(text: str) -> str:
         raise ValueError(f"{error}.") from error
 
 
-def _metadata(value: dict[str, Any]) -> dict[str, Any]:
+def storable_metadata(value: dict[str, Any]) -> dict[str, Any]:
+    """Metadata that can be stored. Raises ``ValueError`` for any other."""
     try:
         return dict(checked_metadata(value))
     except InvalidDocument as error:
@@ -35,7 +36,7 @@ def _object(value: object) -> object:
 
 
 StorableText = Annotated[str, AfterValidator(_text)]
-MetadataBody = Annotated[dict[str, Any], AfterValidator(_metadata)]
+MetadataBody = Annotated[dict[str, Any], AfterValidator(storable_metadata)]
 
 
 class PartBody(Body):

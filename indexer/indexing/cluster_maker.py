@@ -16,14 +16,13 @@ from indexer.engine.executor import ClusterOptions
 from indexer.errors import SegmentsUnavailable
 from indexer.indexing.segment_maker import PUBLISH_S, Hashed, Made, Step
 from indexer.segments.storage import Segments
+from indexer.sources.documents import weight
 
 # Characters of the first blocks, and the most of a unit: twice those of English.
 _FIRST_CHARACTERS: Final = 2**14
 _CHARACTERS_A_UNIT: Final = 10
 # Seconds in which an actor is to encode a block.
 _BLOCK_S: Final = 10.0
-# The memory of a part beside its text, in characters.
-_PART_CHARACTERS: Final = 64
 
 
 @dataclass(slots=True)
@@ -93,7 +92,7 @@ class ClusterMaker:
         for batch in batches:
             for document, content_hash in batch:
                 documents.append((document, content_hash))
-                characters += len(document.text) + _PART_CHARACTERS * len(document.parts)
+                characters += weight(document)
                 if characters >= self._pace.characters:
                     yield Block(documents, characters)
                     documents, characters, begun = [], 0, self._clock()

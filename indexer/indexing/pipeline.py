@@ -22,7 +22,7 @@ from indexer.indexing.segment_maker import PUBLISH_S, Encoded, LocalMaker, Made,
 from indexer.patience import Busy
 from indexer.representations.registry import representations
 from indexer.sources import BadRecord, Record
-from indexer.sources.documents import content_hash
+from indexer.sources.documents import content_hash, weight
 from indexer.store import Store
 from indexer.types import Collection, Recipe
 from indexer.words.recipe import DETAILS, has_words
@@ -35,8 +35,6 @@ from models.types import Document, JsonValue
 # Documents are looked up and tokenized in batches.
 _BATCH_DOCUMENTS = 256
 _BATCH_CHARACTERS = 1_000_000
-# The memory of a part beside its text, in characters.
-_PART_CHARACTERS = 64
 # Seconds after which what was read is looked up.
 _BATCH_S = 2.0
 # The reasons that a report names, and those that are told apart: they may quote records.
@@ -265,7 +263,7 @@ def _batches(documents: Iterable[Document], clock: Callable[[], float]) -> Itera
     characters, begun = 0, clock()
     for document in documents:
         batch.append(document)
-        characters += len(document.text) + _PART_CHARACTERS * len(document.parts)
+        characters += weight(document)
         is_full = len(batch) >= _BATCH_DOCUMENTS or characters >= _BATCH_CHARACTERS
         if is_full or clock() - begun >= _BATCH_S:
             yield batch

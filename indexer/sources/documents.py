@@ -4,7 +4,7 @@ import hashlib
 import json
 from typing import cast
 
-from indexer.catalog.names import MAX_ID_LENGTH
+from indexer.catalog.names import MAX_ID_LENGTH, is_document_id
 from indexer.errors import InvalidDocument
 from models.text.checks import unstorable
 from models.types import Document, JsonValue, Metadata, Part
@@ -14,6 +14,8 @@ MAX_PARTS = 20_000
 MAX_CHARACTERS = 64 * 2**20
 # Far less than any JSON library takes, so that whatever was stored can be read again, however deep the call.
 MAX_DEPTH = 64
+# The memory of a part beside its text, in characters.
+_PART_CHARACTERS = 64
 
 
 def document_from_json(value: object) -> Document:
@@ -41,6 +43,25 @@ def checked_size(document: Document) -> Document:
     if characters > MAX_CHARACTERS:
         raise InvalidDocument(f"the text has {characters:,} characters; at most {MAX_CHARACTERS:,} are allowed")
     return document
+
+
+def refused_id(value: object) -> str | None:
+    """The id of a value that is no document, if it has a valid one.
+
+    >>> refused_id({"id": "7", "text": 8}), refused_id({"id": ""}), refused_id([])
+    ('7', None, None)
+    """
+    id = value.get("id") if isinstance(value, dict) else None
+    return id if isinstance(id, str) and is_document_id(id) else None
+
+
+def weight(document: Document) -> int:
+    """About the memory that a document takes, in characters.
+
+    >>> weight(Document("a", (Part("Hello."), Part("Bye."))))
+    139
+    """
+    return len(document.text) + _PART_CHARACTERS * len(document.parts)
 
 
 def _part(value: object) -> Part:
