@@ -28,12 +28,10 @@ from indexer.indexing.pipeline import JobHooks
 from indexer.reading.stored_documents import StoredDocuments
 from indexer.store import Store
 from indexer.types import Collection
-from models.encoders.base import encode_queries
+from models.encoders.base import encode_all
 
 # The models of the new recipe are fitted to a sample of this many documents.
 _SAMPLED = 20_000
-# Texts of saved phrases per forward pass.
-_BATCH = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +158,5 @@ class Reindexing:
         )
 
     def _encode(self, built: Collection, texts: Mapping[str, str]) -> dict[str, Float32[np.ndarray, " dim"]]:
-        recipe, names = built.recipe, list(texts)
-        encoder = self._encoders.load(recipe.encoder)
-        vectors: dict[str, Float32[np.ndarray, " dim"]] = {}
-        for first in range(0, len(names), _BATCH):
-            batch = names[first : first + _BATCH]
-            encoded = encode_queries(encoder, [texts[name] for name in batch], recipe.text)
-            vectors |= zip(batch, encoded, strict=True)
-        return vectors
+        encoder = self._encoders.load(built.recipe.encoder)
+        return dict(zip(texts, encode_all(encoder, list(texts.values()), built.recipe.text), strict=True))

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import numpy as np
-from jaxtyping import Float32
 
 from app.cursors import cursor_at, position_of
 from app.encoders.encoders import Encoders
@@ -53,10 +52,9 @@ from indexer.phrases import (
 from indexer.store import Store
 from indexer.tuning import ThresholdChange, ThresholdOn
 from indexer.types import Collection
-from models.encoders.base import Encoder, check_query, encode_queries
+from models.encoders.base import check_query, encode_all
 from models.errors import InvalidInput
 from models.fields import converted
-from models.text.forms import NEWEST, TextForm
 from models.types import CharSpan, QueryVectors
 
 if TYPE_CHECKING:
@@ -64,8 +62,6 @@ if TYPE_CHECKING:
 
 MAX_EVENTS = 1000
 MAX_LISTED = 1000
-# Texts per forward pass.
-_BATCH = 32
 # Reads of a match whose document changes meanwhile.
 _TRIES = 3
 
@@ -277,16 +273,6 @@ class PhraseService:
 
 def _imported(line: Line, results: Mapping[str, Saved]) -> ImportedPhrase:
     return ImportedPhrase.of(line.name, line.error if isinstance(line, RefusedLine) else results[line.name])
-
-
-def encode_all(encoder: Encoder, texts: Sequence[str], form: TextForm = NEWEST) -> QueryVectors:
-    """The query vectors of any number of texts, in batches of similar length."""
-    order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
-    vectors: Float32[np.ndarray, "queries dim"] = np.zeros((len(texts), encoder.dim), np.float32)
-    for begin in range(0, len(order), _BATCH):
-        rows = order[begin : begin + _BATCH]
-        vectors[rows] = encode_queries(encoder, [texts[row] for row in rows], form)
-    return vectors
 
 
 def event_cursor(cursor: str | None, collection_id: str) -> EventCursor | None:

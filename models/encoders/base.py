@@ -13,6 +13,8 @@ from models.text.forms import NEWEST, TextForm
 from models.text.tokens import Tokens, UnitTokens, join_all, plain_tokens
 from models.types import QueryVectors
 
+# Queries of one forward pass.
+_BATCH: Final = 32
 # Characters of a refused query in its error: it may be one of many.
 _SHOWN: Final = 40
 
@@ -82,6 +84,16 @@ def encode_queries(encoder: Encoder, texts: Sequence[str], form: TextForm = NEWE
     Queries share one forward pass. Raises ``InvalidInput`` for a query without a token, or longer than a window.
     """
     return encode_query_tokens(encoder, [tokens.ids for tokens in query_tokens(encoder, texts, form)])
+
+
+def encode_all(encoder: Encoder, texts: Sequence[str], form: TextForm = NEWEST) -> QueryVectors:
+    """The query vectors of any number of texts, in batches of similar length."""
+    order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
+    vectors: Float32[np.ndarray, "queries dim"] = np.zeros((len(texts), encoder.dim), np.float32)
+    for begin in range(0, len(order), _BATCH):
+        rows = order[begin : begin + _BATCH]
+        vectors[rows] = encode_queries(encoder, [texts[row] for row in rows], form)
+    return vectors
 
 
 def encode_query_tokens(encoder: Encoder, queries: Sequence[Int32[np.ndarray, " _tokens"]]) -> QueryVectors:
