@@ -14,6 +14,8 @@ from indexer.catalog.names import is_document_id
 from models.errors import InvalidInput
 
 ListName = Literal["documents", "events", "export", "hits", "phrases", "tasks"]
+# The items of a page, unless its list says otherwise.
+MAX_LISTED = 1000
 Position = TypeVar("Position", bound=tuple[int | str, ...])
 # The largest integer that databases store.
 _MAX_INTEGER = 2**63 - 1
@@ -44,6 +46,12 @@ def position_of(cursor: str | None, of: ListName, collection_id: str, beginning:
             field="cursor",
         )
     return cast("Position", tuple(position))
+
+
+def check_limit(limit: int, most: int = MAX_LISTED) -> None:
+    """Raise ``InvalidInput`` unless a page may have so many items."""
+    if not 1 <= limit <= most:
+        raise InvalidInput(f"A limit cannot be {limit}.", hint=f"Choose from 1 to {most}.", field="limit")
 
 
 def digest_of(text: str) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from app.answers import described, optional
 from app.collections.exporting import DocumentExport, exported_documents
-from app.cursors import cursor_at, digest_of, position_of
+from app.cursors import check_limit, cursor_at, digest_of, position_of
 from app.encoders.encoders import Encoders
 from indexer.engine.located import Located, require_documents
 from indexer.engine.query import Filter
@@ -20,7 +20,6 @@ from indexer.store import Store
 from models.errors import InvalidInput
 from models.types import CharSpan, Document, JsonValue, Part
 
-MAX_LISTED = 1000
 # Code points of a text that a list shows.
 _BEGINNING = 200
 
@@ -183,8 +182,7 @@ class DocumentReader:
         self, collection: str, limit: int = 100, cursor: str | None = None, filter: Filter | None = None
     ) -> DocumentPage:
         """At most ``limit`` documents by id that pass the filter, after the cursor of the previous page."""
-        if not 1 <= limit <= MAX_LISTED:
-            raise InvalidInput(f"A page cannot have {limit} documents.", hint=f"1 to {MAX_LISTED}.", field="limit")
+        check_limit(limit)
         target = self._store.catalog.collection(collection)
         collection, collection_id = target.name, target.id
         (after,) = position_of(cursor, "documents", collection_id, ("",))
@@ -198,8 +196,7 @@ class DocumentReader:
 
     def metadata(self, collection: str, limit: int = 20, filter: Filter | None = None) -> MetadataCounts:
         """The keys of the collection's metadata, each with its ``limit`` most frequent values and their counts."""
-        if not 1 <= limit <= MAX_LISTED:
-            raise InvalidInput(f"A list cannot have {limit} values.", hint=f"1 to {MAX_LISTED}.", field="limit")
+        check_limit(limit)
         snapshot, chosen = self._store.snapshot(collection), filter or Filter()
         check_fields(snapshot, chosen)
         documents = count_passing(snapshot, chosen).passing

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from app.cursors import cursor_at, position_of
+from app.cursors import check_limit, cursor_at, position_of
 from app.encoders.encoders import Encoders
 from app.phrases.answers import (
     Event,
@@ -61,7 +61,6 @@ if TYPE_CHECKING:
     from models.verifier.verifier import Verifier
 
 MAX_EVENTS = 1000
-MAX_LISTED = 1000
 # Reads of a match whose document changes meanwhile.
 _TRIES = 3
 
@@ -143,7 +142,7 @@ class PhraseService:
 
     def list(self, collection: str, limit: int, cursor: str | None = None, tags: Sequence[str] = ()) -> PhrasePage:
         """At most ``limit`` phrases by name, after the cursor of the previous page; with ``tags`` those of any."""
-        _check_limit(limit, MAX_LISTED)
+        check_limit(limit)
         id = self._catalog.collection(collection).id
         (after,) = position_of(cursor, "phrases", id, ("",))
         phrases = list_phrases(self._catalog, collection, limit + 1, after, tags)
@@ -176,7 +175,7 @@ class PhraseService:
         ``reach`` leaves out those of documents that do not pass it.
         Raises ``CursorExpired`` for a cursor after which withdrawals have been deleted.
         """
-        _check_limit(limit, MAX_EVENTS)
+        check_limit(limit, MAX_EVENTS)
         target = self._catalog.collection(collection)
         read = self._read(target, cursor, limit, filter, reach)
         events = tuple(Event.of(event, target) for event in read.events)
@@ -294,8 +293,3 @@ def _with_neighbours(found: MatchEvent, located: Located, collection: str, conte
     link = f"/collections/{collection}/documents/{quote(found.document_id, safe='')}"
     place = {"match": found.id, "start": span.start, "end": span.end, "text": found.text or ""}
     return converted(found, MatchText, **place, before=before, after=after, link=link)
-
-
-def _check_limit(limit: int, most: int) -> None:
-    if not 1 <= limit <= most:
-        raise InvalidInput(f"A limit cannot be {limit}.", hint=f"Choose from 1 to {most}.", field="limit")

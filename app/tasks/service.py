@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Final, get_args
 
-from app.cursors import cursor_at, position_of
+from app.cursors import check_limit, cursor_at, position_of
 from app.mining.tables import TableName, table_of
 from app.tabular import Format
 from app.tasks.answers import KindName, TaskDescription, TaskPage
@@ -34,7 +34,6 @@ from indexer.types import Collection
 from models.errors import InvalidInput, SpanseekError
 from models.types import JsonValue
 
-MAX_LISTED = 1000
 _SEE_TASK: Final = "`GET /tasks/{id}?wait=60` waits for it, and says what it has met."
 # Bytes of a body between two looks at the backlog.
 _GROWTH: Final = 8 * 2**20
@@ -127,8 +126,7 @@ class TaskService:
         statuses: Sequence[Status] = (),
     ) -> TaskPage:
         """At most ``limit`` tasks, the newest first, of these collections, kinds and statuses."""
-        if not 1 <= limit <= MAX_LISTED:
-            raise InvalidInput(f"A page cannot have {limit} tasks.", hint=f"1 to {MAX_LISTED}.", field="limit")
+        check_limit(limit)
         for field, values, known in (("kind", kinds, get_args(KindName)), ("status", statuses, STATUSES)):
             for value in values:
                 if value not in known:

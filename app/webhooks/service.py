@@ -1,8 +1,8 @@
 """Webhooks, for every interface."""
 
 from dataclasses import replace
-from typing import Final
 
+from app.cursors import check_limit
 from app.webhooks.addresses import AddressRules, checked_url
 from app.webhooks.answers import DeadLetter, DeadLetterPage, WebhookDescription, WebhookList
 from app.webhooks.signing import SigningKey
@@ -21,8 +21,6 @@ from indexer.catalog.webhooks import (
     list_webhooks,
 )
 from models.errors import InvalidInput
-
-MAX_LISTED: Final = 1000
 
 
 class WebhookService:
@@ -73,8 +71,7 @@ class WebhookService:
 
     def dead_letters(self, collection: str, id: str, limit: int = 100, after: int = 0) -> DeadLetterPage:
         """At most ``limit`` dead letters, the oldest first, after a number."""
-        if not 1 <= limit <= MAX_LISTED:
-            raise InvalidInput(f"A limit cannot be {limit}.", hint=f"Choose from 1 to {MAX_LISTED}.", field="limit")
+        check_limit(limit)
         webhook = get_webhook(self._catalog, collection, id)
         letters = dead_letters(self._catalog, webhook.id, limit + 1, after)
         return DeadLetterPage(tuple(map(DeadLetter.of, letters[:limit])), len(letters) > limit)

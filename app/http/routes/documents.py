@@ -17,7 +17,8 @@ from app.collections.documents import (
     WrittenDocument,
     WrittenDocuments,
 )
-from app.collections.reading import MAX_LISTED, DocumentPage, StoredDocument
+from app.collections.reading import DocumentPage, StoredDocument
+from app.cursors import MAX_LISTED
 from app.http.auth import Caller, CallerDependency
 from app.http.backend import Backend
 from app.http.openapi import api_router, problems

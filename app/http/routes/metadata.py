@@ -5,7 +5,8 @@ from typing import Annotated
 from fastapi import Query
 from starlette.responses import Response
 
-from app.collections.reading import MAX_LISTED, MetadataCounts
+from app.collections.reading import MetadataCounts
+from app.cursors import MAX_LISTED
 from app.http.auth import CallerDependency
 from app.http.openapi import api_router, problems
 from app.http.responses import answer_response

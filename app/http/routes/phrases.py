@@ -8,6 +8,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 from starlette.responses import Response
 
 from app.calibration.answers import ThresholdHistory
+from app.cursors import MAX_LISTED
 from app.http.auth import CallerDependency
 from app.http.openapi import api_router, problems
 from app.http.pools import in_pool
@@ -15,7 +16,6 @@ from app.http.responses import answer_response
 from app.http.schemas import CollectionPath, Note, QueryTag
 from app.http.uploads import phrase_uploads
 from app.phrases.answers import DeletedPhrase, ImportedPhrases, PhraseDescription, PhrasePage
-from app.phrases.service import MAX_LISTED
 from app.requests import NUMBER_OR_AUTO, Body, FilterBody, QueryText, Similarity
 from indexer.catalog.names import MAX_PHRASE_NAME, MAX_TAGS, checked_phrase_name, checked_tags
 from indexer.indexing.matching import Rematched

@@ -12,6 +12,7 @@ from pydantic_core import to_json
 from starlette.responses import Response, StreamingResponse
 
 from app.answers import described
+from app.cursors import MAX_LISTED
 from app.http.auth import Caller, CallerDependency
 from app.http.openapi import LINES, api_router, problems
 from app.http.pools import in_pool
@@ -22,7 +23,6 @@ from app.http.routes.collections import RecipeBody
 from app.http.schemas import CollectionPath
 from app.requests import Body, CollectionName
 from app.tasks.answers import KindName, TaskDescription, TaskPage
-from app.tasks.service import MAX_LISTED
 from indexer.catalog.phrases import require_phrases
 from indexer.catalog.tasks import Status
 from models.types import JsonValue

@@ -6,6 +6,7 @@ from fastapi import Path, Query
 from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
+from app.cursors import MAX_LISTED
 from app.http.auth import CallerDependency
 from app.http.openapi import api_router, problems
 from app.http.pools import in_pool
@@ -15,7 +16,6 @@ from app.http.schemas import CollectionPath, Note
 from app.requests import Body
 from app.webhooks.addresses import MAX_URL
 from app.webhooks.answers import DeadLetterPage, DeletedWebhook, LetterStatus, WebhookDescription, WebhookList
-from app.webhooks.service import MAX_LISTED
 from indexer.catalog.letters import MAX_NUMBER
 from indexer.catalog.names import checked_tags
 from indexer.catalog.webhooks import WebhookChanges, WebhookDraft
