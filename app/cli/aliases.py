@@ -8,7 +8,7 @@ from app.answers import json_values
 from app.cli.console import JsonOption, open_services, out, print_json
 
 if TYPE_CHECKING:
-    from app.collections.aliases import AliasList
+    from app.composition import Services
 
 aliases_cli = typer.Typer(help="Names that stand for collections.", no_args_is_help=True)
 
@@ -17,7 +17,7 @@ aliases_cli = typer.Typer(help="Names that stand for collections.", no_args_is_h
 def list_aliases(as_json: JsonOption = False) -> None:
     """List the aliases, and the collections that they name."""
     with open_services() as services:
-        _show(services.aliases.list(), as_json=as_json)
+        _show(services, as_json=as_json)
 
 
 @aliases_cli.command("set")
@@ -27,7 +27,8 @@ def set_aliases(
 ) -> None:
     """Let aliases name collections, from the next search on; several change in one transaction."""
     with open_services() as services:
-        _show(services.aliases.set(dict(map(_pair, targets))), as_json=as_json)
+        services.aliases.set(dict(map(_pair, targets)))
+        _show(services, as_json=as_json)
 
 
 @aliases_cli.command("delete")
@@ -37,7 +38,8 @@ def delete_aliases(
 ) -> None:
     """Delete aliases. The collections stay."""
     with open_services() as services:
-        _show(services.aliases.set(dict.fromkeys(names)), as_json=as_json)
+        services.aliases.set(dict.fromkeys(names))
+        _show(services, as_json=as_json)
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -47,7 +49,8 @@ def _pair(text: str) -> tuple[str, str]:
     return name, collection
 
 
-def _show(answer: "AliasList", *, as_json: bool) -> None:
+def _show(services: "Services", *, as_json: bool) -> None:
+    answer = services.aliases.list()
     if as_json:
         print_json(json_values(answer))
         return

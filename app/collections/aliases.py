@@ -38,8 +38,8 @@ class AliasService:
         aliases = (each for each in list_aliases(self._store.catalog) if is_visible(each.name))
         return AliasList(tuple(AliasDescription(each.name, each.collection, each.changed_at) for each in aliases))
 
-    def set(self, targets: Mapping[str, str | None]) -> AliasList:
-        """Let aliases name these collections, and delete those of None, at one moment; returns all aliases.
+    def set(self, targets: Mapping[str, str | None]) -> None:
+        """Let aliases name these collections, and delete those of None, at one moment.
 
         Searches under way finish where they began; later ones use the new collection.
         """
@@ -48,4 +48,3 @@ class AliasService:
         set_aliases(self._store.catalog, targets)
         for name in targets:
             self._store.forget(name)
-        return self.list()
