@@ -22,7 +22,7 @@ from pydantic import ValidationError
 
 from app.composition import make_encoders, open_store
 from app.http.auth import AnonymousAccess
-from app.main import listen, prepare, require_keys, run
+from app.main import listen, prepare, require_keys, run, url_of
 from app.settings import Settings
 from indexer.catalog import schema
 from indexer.disk import full_disk_named, path_refused
@@ -87,7 +87,7 @@ def _serve(settings: Settings, path: Path | None, port: int | None) -> None:
     with closing(open_store(settings).catalog) as catalog:
         require_keys(settings.host, catalog)
     with listen(settings.host, port or 0) as listening:
-        url = f"http://{settings.host}:{listening.getsockname()[1]}"
+        url = url_of(listening)
         run(settings, encoders, listening, url, started=lambda: _say(url=url))
 
 

@@ -53,7 +53,7 @@ def serve(settings: Settings, encoders: Encoders | None = None) -> None:
     encoders = encoders or make_encoders(settings)
     encoders.load(settings.encoder)
     with listen(settings.host, settings.port) as listening:
-        run(settings, encoders, listening, _url(listening))
+        run(settings, encoders, listening, url_of(listening))
 
 
 def prepare(settings: Settings) -> None:
@@ -130,7 +130,8 @@ def listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _url(listening: socket.socket) -> str:
+def url_of(listening: socket.socket) -> str:
+    """The URL of a server behind a listening socket."""
     host, port = listening.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 

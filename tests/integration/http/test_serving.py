@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from app.http.connections import connection_options
-from app.main import AddressUnavailable, KeysRequired, listen, require_keys, serve, set_passive_wait_policy
+from app.main import AddressUnavailable, KeysRequired, listen, require_keys, serve, set_passive_wait_policy, url_of
 from indexer.catalog.collections import Catalog
 from indexer.errors import CatalogNotInitialised, CatalogUnavailable
 from models.errors import BackboneMissing, InvalidInput
@@ -73,6 +73,12 @@ def test_answers_do_not_wait_for_the_client_to_acknowledge_them(host) -> None:
         connection, _ = listening.accept()
         with connection:
             assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+@pytest.mark.parametrize(("host", "begin"), [("127.0.0.1", "http://127.0.0.1:"), ("::1", "http://[::1]:")])
+def test_the_url_of_a_server(host, begin) -> None:
+    with listen(host, 0) as listening:
+        assert url_of(listening) == f"{begin}{listening.getsockname()[1]}"
 
 
 def test_uvicorn_believes_no_proxy(settings) -> None:
