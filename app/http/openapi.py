@@ -52,9 +52,11 @@ def file_of(media_type: str) -> dict[str, Any]:
 TAGS = [
     {"name": "search", "description": "Find spans."},
     {"name": "collections", "description": "See what can be searched."},
+    {"name": "snapshots", "description": "Keep states of a collection in the data folder, and restore them."},
     {"name": "documents", "description": "Read, add, replace, change and delete documents."},
     {"name": "phrases", "description": "Save phrases, and read what they match in everything that arrives."},
     {"name": "webhooks", "description": "Be told of matches and of ended tasks."},
+    {"name": "keys", "description": "See how people sign in."},
     {"name": "admin", "description": "Tune thresholds and what scores mean."},
     {"name": "tasks", "description": "Start, watch and cancel long work."},
     {"name": "health", "description": "Watch the server."},

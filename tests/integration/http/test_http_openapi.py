@@ -85,6 +85,11 @@ def test_every_status_that_an_error_has_can_be_documented() -> None:
     assert {*map(int, STATUS.values())} == {*_EXAMPLES} | {*map(int, undocumented)}
 
 
+def test_every_tag_is_described(document) -> None:
+    used = {tag for _, _, operation in operations(document) for tag in operation["tags"]}
+    assert used == {tag["name"] for tag in document["tags"]}
+
+
 def test_every_field_is_described(document) -> None:
     fields = document["components"]["schemas"]["SearchRequest"]["properties"]
     assert all("description" in field for field in fields.values())
