@@ -8,18 +8,13 @@ begin again. Searches and writers are not blocked.
 import os
 import secrets
 import shutil
-from contextlib import closing
 from dataclasses import dataclass
 from errno import EEXIST, ENOTDIR, ENOTEMPTY
 from pathlib import Path
 
-from indexer.archives.pins import pin
-from indexer.catalog.collections import Catalog
-from indexer.catalog.copying import copy_catalog
-from indexer.errors import BackupFailed, SegmentCorrupt
+from indexer.archives.pins import copy_and_pin
 from indexer.process_folders import process_folder
 from indexer.store import Store
-from indexer.types import SegmentInfo
 from models.atomic import fsync_tree, make_folder, rename
 from models.errors import InvalidInput
 
@@ -27,7 +22,6 @@ CATALOG = "catalog.sqlite3"
 COLLECTIONS = "collections"
 WHITENINGS = "whitenings"
 PINS = "backup-pins"
-_ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,38 +77,11 @@ def _fill(store: Store, part: Path) -> list[Path]:
     # Where the store cannot be written, pins are copies.
     writable = store.data_dir if os.access(store.data_dir, os.W_OK) else part
     with process_folder(writable / PINS) as pins:
-        segments = _pinned(store, part, pins)
+        copied = copy_and_pin(store, part / CATALOG, lambda collection: pins / collection.id)
+        segments = [Path(collection.id) / live.info.name for collection, each in copied for live in each.segments]
         for segment in segments:
             shutil.copytree(pins / segment, part / COLLECTIONS / segment)
     shutil.rmtree(part / PINS, ignore_errors=True)
     if (store.data_dir / WHITENINGS).is_dir():
         shutil.copytree(store.data_dir / WHITENINGS, part / WHITENINGS)
     return segments
-
-
-def _pinned(store: Store, part: Path, pins: Path) -> list[Path]:
-    """Copy the catalog and pin all segments it names; paths are relative to the folder of collections."""
-    for _ in range(_ATTEMPTS):
-        (part / CATALOG).unlink(missing_ok=True)
-        segments = _live_segments(copy_catalog(store.catalog, part / CATALOG))
-        try:
-            for segment, (collection_id, info) in segments.items():
-                with store.segments.held(collection_id, info) as held:
-                    pin(held, pins / segment, info.manifest_sha256)
-        except (FileNotFoundError, SegmentCorrupt):  # merged, and being removed since the catalog was copied
-            continue
-        return list(segments)
-    raise BackupFailed(
-        "Segments that the catalog names are missing or incomplete.",
-        hint="`spanseek verify` lists missing files. If there are none, raise SPANSEEK_GRACE_S and run it again.",
-    )
-
-
-def _live_segments(url: str) -> dict[Path, tuple[str, SegmentInfo]]:
-    """Folders of all live segments, with their collections."""
-    with closing(Catalog(url)) as catalog:
-        return {
-            Path(collection.id) / live.info.name: (collection.id, live.info)
-            for collection in catalog.collections()
-            for live in catalog.live_generation(collection.name).segments
-        }

@@ -4,16 +4,12 @@ The rows are copied at one moment, then the segments that they name, pinned by h
 removed before it could be pinned makes the copy begin again. What is acknowledged before the call is in the snapshot.
 """
 
-from contextlib import closing
 from pathlib import Path
 from typing import Final
 
 from indexer.archives.archive import CATALOG, ArchiveInfo, OnBytes, write_archive
-from indexer.archives.pins import pin
-from indexer.catalog.collections import Catalog
-from indexer.catalog.copying import copy_catalog
+from indexer.archives.pins import copy_and_pin
 from indexer.disk import full_disk_named
-from indexer.errors import BackupFailed, SegmentCorrupt
 from indexer.nuggets.recipe import nugget_recipe
 from indexer.process_folders import process_folder
 from indexer.segments.layout import MANIFEST
@@ -24,7 +20,6 @@ from models.encoders.nuggets.whitened import whitening_path
 
 PINS: Final = "snapshot-pins"
 _COLLECTION: Final = "collection"
-_ATTEMPTS: Final = 5
 
 
 def create_archive(store: Store, name: str, path: Path, progress: OnBytes = lambda done, total: None) -> ArchiveInfo:
@@ -35,7 +30,7 @@ def create_archive(store: Store, name: str, path: Path, progress: OnBytes = lamb
     collection = store.catalog.collection(name)
     with full_disk_named(), process_folder(store.data_dir / PINS) as folder:
         (folder / _COLLECTION).write_text(collection.id)
-        copied, generation = _copied(store, collection, folder)
+        [(copied, generation)] = copy_and_pin(store, folder / CATALOG, lambda _: folder / "segments", collection.id)
         sources = {CATALOG: folder / CATALOG, **_segments(folder, generation), **_whitening(store, copied)}
         info = ArchiveInfo(
             collection=copied.name,
@@ -56,27 +51,6 @@ def collection_of(folder: Path) -> str | None:
         return (folder / _COLLECTION).read_text() or None
     except FileNotFoundError:
         return None
-
-
-def _copied(store: Store, collection: Collection, folder: Path) -> tuple[Collection, Generation]:
-    """Copy the rows and pin all segments they name."""
-    for _ in range(_ATTEMPTS):
-        (folder / CATALOG).unlink(missing_ok=True)
-        url = copy_catalog(store.catalog, folder / CATALOG, collection.id)
-        with closing(Catalog(url)) as catalog:
-            copied = catalog.by_id(collection.id)
-            generation = catalog.live_generation(copied.name)
-        try:
-            for live in generation.segments:
-                with store.segments.held(collection.id, live.info) as segment:
-                    pin(segment, folder / "segments" / live.info.name, live.info.manifest_sha256)
-        except (FileNotFoundError, SegmentCorrupt):  # merged, and being removed since the rows were copied
-            continue
-        return copied, generation
-    raise BackupFailed(
-        "Segments that the catalog names are missing or incomplete.",
-        hint="`spanseek verify` lists missing files. If there are none, raise SPANSEEK_GRACE_S and run it again.",
-    )
 
 
 def _segments(folder: Path, generation: Generation) -> dict[str, Path]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import indexer.archives.backup
+from indexer.archives import pins
 from indexer.archives.backup import back_up
 from indexer.catalog.collections import Catalog
 from indexer.catalog.leases import lease
@@ -76,10 +76,10 @@ def test_a_backup_under_writes_and_merges_has_all_that_was_acknowledged(workspac
 def test_segments_removed_after_the_catalog_was_copied_make_it_begin_again(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    copy, calls = indexer.archives.backup.copy_catalog, []
+    copy, calls = pins.copy_catalog, []
 
-    def copy_then_merge(catalog: Catalog, path: Path) -> str:
-        url = copy(catalog, path)
+    def copy_then_merge(catalog: Catalog, path: Path, id: str | None) -> str:
+        url = copy(catalog, path, id)
         if not calls:
             workspace.index([document("d1", "more hay")])
             with lease(workspace.catalog, "c") as held:
@@ -88,7 +88,7 @@ def test_segments_removed_after_the_catalog_was_copied_make_it_begin_again(
         calls.append(path)
         return url
 
-    monkeypatch.setattr(indexer.archives.backup, "copy_catalog", copy_then_merge)
+    monkeypatch.setattr(pins, "copy_catalog", copy_then_merge)
     store = restored(back_up(workspace.store, tmp_path / "backup").folder)
     with closing(store.catalog):
         assert len(calls) == 2
@@ -114,15 +114,15 @@ def test_only_a_new_or_empty_folder_is_written_to(workspace: Workspace, tmp_path
 def test_two_backups_to_one_folder_do_not_harm_each_other(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    copy, copies = indexer.archives.backup.copy_catalog, []
+    copy, copies = pins.copy_catalog, []
 
-    def copy_beside_another(catalog: Catalog, path: Path) -> str:
+    def copy_beside_another(catalog: Catalog, path: Path, id: str | None) -> str:
         copies.append(path)
         if len(copies) == 1:
             back_up(workspace.store, tmp_path / "backup")
-        return copy(catalog, path)
+        return copy(catalog, path, id)
 
-    monkeypatch.setattr(indexer.archives.backup, "copy_catalog", copy_beside_another)
+    monkeypatch.setattr(pins, "copy_catalog", copy_beside_another)
     with pytest.raises(InvalidInput, match="not an empty folder"):
         back_up(workspace.store, tmp_path / "backup")
     store = restored(tmp_path / "backup")

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-import indexer.archives.create
 from app.collections.snapshots import SnapshotService
-from indexer.archives import create
+from indexer.archives import pins
 from indexer.archives.archive import check_archive
 from indexer.archives.create import PINS, create_archive
 from indexer.archives.restore import RESTORING, restore_archive
@@ -220,7 +219,7 @@ def test_snapshots_of_earlier_tables_are_upgraded_and_later_ones_refused(
 
     for change, name in ((lambda url: downgrade(url, "0009"), "early"), (later, "late")):
         with monkeypatch.context() as patched:
-            patched.setattr(create, "copy_catalog", with_version(change))
+            patched.setattr(pins, "copy_catalog", with_version(change))
             create_archive(workspace.store, "c", tmp_path / f"{name}.tar")
     assert restore_archive(target, tmp_path / "early.tar").documents == 2
     with pytest.raises(SnapshotInvalid, match="a later version"):
@@ -312,7 +311,7 @@ def test_segments_that_keep_disappearing_end_the_snapshot(
     def gone(*arguments: object) -> None:
         raise FileNotFoundError
 
-    monkeypatch.setattr(indexer.archives.create, "pin", gone)
+    monkeypatch.setattr(pins, "pin", gone)
     with pytest.raises(BackupFailed):
         create_archive(workspace.store, "c", tmp_path / "c.tar")
     assert not (tmp_path / "c.tar").exists()
