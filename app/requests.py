@@ -292,7 +292,7 @@ Likely = Annotated[bool, option("Only hits whose `verdict` is `match`: a match i
 
 
 @dataclass(frozen=True, kw_only=True)
-class SecondLook:
+class VerifyOptions:
     """The number of best hits that take the second look, and whether hits other than likely matches are left out."""
 
     verify: Annotated[
@@ -307,11 +307,9 @@ class SecondLook:
     ] = None
     likely: Likely = False
 
-    @property
-    def read(self) -> int:
-        """The number of best hits that the second look reads, if the request alone decides it."""
-        is_asked = self.likely or getattr(self, "threshold", None) == "auto" or getattr(self, "estimate", False)
-        return (VERIFIED if is_asked else 0) if self.verify is None else self.verify
+    def _read(self, *, is_asked: bool) -> int:
+        """The number of best hits that the second look reads, also where another option asks for it."""
+        return (VERIFIED if is_asked or self.likely else 0) if self.verify is None else self.verify
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -474,7 +472,7 @@ class Counting:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PageRequest(QueryRequest, SecondLook):
+class PageRequest(QueryRequest, VerifyOptions):
     """One query, and which page of its hits to return."""
 
     top_k: Annotated[int, option("Maximum number of hits.", ge=1, le=MAX_TOP_K)] = 10
@@ -493,6 +491,11 @@ class PageRequest(QueryRequest, SecondLook):
             "more are judged, drawn at all ranks."
         ),
     ] = False
+
+    @property
+    def read(self) -> int:
+        """The number of best hits that the second look reads, if the request alone decides it."""
+        return self._read(is_asked=self.threshold == "auto" or self.estimate)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 
-from app.requests import Body, DocumentId, HitOptions, QueryText, SecondLook, option, read_as
+from app.requests import Body, DocumentId, HitOptions, QueryText, VerifyOptions, option, read_as
 from indexer.errors import InvalidDocument
 from indexer.sources.documents import checked_metadata, checked_text
 from models.types import Document, Part
@@ -76,7 +76,7 @@ def _documents(texts: Sequence[TextBody]) -> tuple[Document, ...]:
 
 
 @dataclass(frozen=True)
-class SpansRequest(HitOptions, SecondLook):
+class SpansRequest(HitOptions, VerifyOptions):
     """Phrases, texts, and which spans to return: at most ``limit`` of every text for every phrase."""
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
@@ -119,3 +119,8 @@ class SpansRequest(HitOptions, SecondLook):
         ),
     ]
     limit: Annotated[int, option("Maximum number of spans of a text for each phrase.", ge=1, le=MAX_LIMIT)] = 3
+
+    @property
+    def read(self) -> int:
+        """The number of best spans that the second look reads."""
+        return self._read(is_asked=self.threshold == "auto")
