@@ -265,6 +265,7 @@ class Backend:
             WriteLane(
                 services.documents.tidy,
                 queue_limit=limit,
+                deadline_s=self.limits.write_deadline_s,
                 lease_wait_s=self.limits.lease_wait_s,
                 observe=self._observe,
             ),

@@ -33,9 +33,15 @@ class WriteLane:
     """
 
     def __init__(
-        self, tidy: Tidy, *, queue_limit: int = 256, lease_wait_s: float = 0.0, observe: Observe = unobserved
+        self,
+        tidy: Tidy,
+        *,
+        queue_limit: int = 256,
+        deadline_s: float = 60.0,
+        lease_wait_s: float = 0.0,
+        observe: Observe = unobserved,
     ) -> None:
-        self._maintain, self._observe = tidy, observe
+        self._maintain, self._observe, self._deadline_s = tidy, observe, deadline_s
         self._closing = threading.Event()
         self._waiting = WaitingWrites(lease_wait_s, self._closing.is_set)
         self._untidy: set[str] = set()
@@ -57,21 +63,21 @@ class WriteLane:
         self._closing.set()
         self._lane.close()
 
-    async def write(self, collection: str, job: Callable[[], Result], deadline_s: float) -> Result:
+    async def write(self, collection: str, job: Callable[[], Result]) -> Result:
         """Run a job that writes documents. Raises ``DeadlineExceeded``; a write that has started continues."""
-        result = await self.run(job, deadline_s)
+        result = await self.run(job)
         self._queue_maintenance(collection)
         return result
 
-    async def run(self, job: Callable[[], Result], deadline_s: float) -> Result:
+    async def run(self, job: Callable[[], Result]) -> Result:
         """Run another job that encodes or writes. Raises ``DeadlineExceeded`` as that, and ``CollectionBusy``."""
-        ends = time.monotonic() + deadline_s
+        ends = time.monotonic() + self._deadline_s
 
         async def once() -> Result:
             timed = partial(copy_context().run, self._timed, job, time.perf_counter())
             return await self._lane.run(timed, ends - time.monotonic())
 
-        async with self._lane.deadline(deadline_s):
+        async with self._lane.deadline(self._deadline_s):
             return await self._waiting.run(once)
 
     def _timed(self, job: Callable[[], Result], queued: float) -> Result:

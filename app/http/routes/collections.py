@@ -89,9 +89,7 @@ async def create_collection(
     """Create a collection: 201, or 200 if it exists with the same recipe."""
     caller.require_name(collection, "collection")
     backend, options = caller.backend, (body or CreateCollectionBody()).recipe()
-    created = await backend.writing.run(
-        lambda: backend.collections.create(collection, options), backend.limits.write_deadline_s
-    )
+    created = await backend.writing.run(lambda: backend.collections.create(collection, options))
     return answer_response(CollectionDescription.of(created.collection), 201 if created.is_new else 200)
 
 
@@ -102,5 +100,5 @@ async def delete_collection(collection: CollectionPath, caller: CallerDependency
     """Delete a collection with all its data; running searches finish."""
     caller.require("admin", collection)
     backend = caller.backend
-    deleted = await backend.writing.run(lambda: backend.collections.delete(collection), backend.limits.write_deadline_s)
+    deleted = await backend.writing.run(lambda: backend.collections.delete(collection))
     return answer_response(deleted)

@@ -2,9 +2,9 @@
 
 import asyncio
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from fastapi import Path, Query, Request
 from starlette.convertors import Convertor, register_url_convertor
@@ -20,7 +20,6 @@ from app.collections.documents import (
 from app.collections.reading import DocumentPage, StoredDocument
 from app.cursors import MAX_LISTED
 from app.http.auth import Caller, CallerDependency
-from app.http.backend import Backend
 from app.http.openapi import api_router, problems
 from app.http.receiving import upload_as_task
 from app.http.responses import answer_response
@@ -31,8 +30,6 @@ from app.tasks.answers import TaskDescription
 from indexer.segments.text import OffsetUnit
 from models.errors import InvalidInput
 from models.types import Document
-
-Result = TypeVar("Result")
 
 
 class _IdConvertor(Convertor[str]):
@@ -141,7 +138,7 @@ async def put_documents(collection: CollectionPath, request: Request, caller: Ca
     if is_long and documents and await asyncio.to_thread(backend.stores_text, collection):
         answer = await upload_as_task(backend, collection, items)
         return answer_response(answer, 200 if isinstance(answer, WrittenDocuments) else 202)
-    written = await _write(backend, collection, partial(backend.documents.upsert, collection, documents))
+    written = await backend.writing.write(collection, partial(backend.documents.upsert, collection, documents))
     results = [
         WrittenDocument.of(written.outcomes[item.id])
         if isinstance(item, Document)
@@ -159,7 +156,7 @@ async def delete_documents_by_filter(
     filter = caller.confine("index", collection, body.filter.filter())
     backend = caller.backend
     delete = partial(backend.documents.delete_matching, collection, filter, dry_run=body.dry_run)
-    return answer_response(await _write(backend, collection, delete))
+    return answer_response(await backend.writing.write(collection, delete))
 
 
 @router.patch(
@@ -172,7 +169,7 @@ async def change_document(
     reach = caller.confine("index", collection)
     backend = caller.backend
     change = partial(backend.documents.change, collection, document_id, body.metadata, body.remove, reach)
-    return answer_response(await _write(backend, collection, change))
+    return answer_response(await backend.writing.write(collection, change))
 
 
 @router.delete("", response_model=DeletedDocuments, summary="Delete documents", responses=_WRITE)
@@ -203,8 +200,5 @@ async def _delete(caller: Caller, collection: str, ids: Sequence[str]) -> Respon
     reach = caller.confine("index", collection)
     caller.note(ids)
     backend = caller.backend
-    return answer_response(await _write(backend, collection, partial(backend.documents.delete, collection, ids, reach)))
-
-
-async def _write(backend: Backend, collection: str, job: Callable[[], Result]) -> Result:
-    return await backend.writing.write(collection, job, backend.limits.write_deadline_s)
+    delete = partial(backend.documents.delete, collection, ids, reach)
+    return answer_response(await backend.writing.write(collection, delete))

@@ -155,7 +155,7 @@ async def create_phrase(collection: CollectionPath, body: NewPhraseBody, caller:
     caller.require("index", collection)
     backend, draft = caller.backend, body.draft()
     add = partial(backend.backfilling.add, collection, draft, backfill=body.backfill)
-    return answer_response(await backend.writing.run(add, backend.limits.write_deadline_s))
+    return answer_response(await backend.writing.run(add))
 
 
 @router.post(
@@ -175,7 +175,7 @@ async def import_phrases(
     backend = caller.backend
     lines = await backend.write(lambda: phrase_uploads(body, content_type))
     put = partial(backend.backfilling.put, collection, lines, backfill=backfill)
-    return answer_response(await backend.writing.run(put, backend.limits.write_deadline_s))
+    return answer_response(await backend.writing.run(put))
 
 
 @router.get("/{name}", response_model=PhraseDescription, summary="See a phrase")
@@ -193,7 +193,7 @@ async def change_phrase(
     caller.require("index", collection)
     backend, changes = caller.backend, body.changes()
     change = partial(backend.backfilling.change, collection, name, changes, backfill=body.backfill)
-    return answer_response(await backend.writing.run(change, backend.limits.write_deadline_s))
+    return answer_response(await backend.writing.run(change))
 
 
 @router.delete("/{name}", response_model=DeletedPhrase, summary="Delete a phrase")
@@ -212,9 +212,7 @@ async def backfill_phrase(collection: CollectionPath, name: Name, caller: Caller
     """Update the phrase's matches to the current hits of a search with its threshold."""
     caller.require("index", collection)
     backend = caller.backend
-    rematched = await backend.writing.run(
-        lambda: backend.jobs.backfill(collection, [name]), backend.limits.write_deadline_s
-    )
+    rematched = await backend.writing.run(lambda: backend.jobs.backfill(collection, [name]))
     return answer_response(rematched)
 
 

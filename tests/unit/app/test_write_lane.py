@@ -55,7 +55,7 @@ def delete(service: Service, writing: WriteLane, *collections: str) -> None:
 
     async def one_by_one():
         for collection in collections:
-            await writing.write(collection, partial(service.delete, collection, ["a"]), 30)
+            await writing.write(collection, partial(service.delete, collection, ["a"]))
 
     asyncio.run(one_by_one())
 
@@ -128,7 +128,7 @@ def waiting():
 
 def test_a_write_waits_for_another_server(waiting) -> None:
     job = Busy(3)
-    assert asyncio.run(waiting.write("one", job, 60)) == "written"
+    assert asyncio.run(waiting.write("one", job)) == "written"
     assert job.tries == 4
 
 
@@ -136,10 +136,10 @@ def test_writes_to_other_collections_pass_one_that_waits(waiting) -> None:
     job = Busy(float("inf"))
 
     async def both() -> str:
-        first = asyncio.create_task(waiting.run(job, 60))
+        first = asyncio.create_task(waiting.run(job))
         while not job.tries:
             await asyncio.sleep(0)
-        passed = await waiting.run(lambda: "passed", 60)
+        passed = await waiting.run(lambda: "passed")
         job.refusals = 0
         return f"{passed}, {await first}"
 
@@ -148,10 +148,10 @@ def test_writes_to_other_collections_pass_one_that_waits(waiting) -> None:
 
 @pytest.mark.parametrize(("wait", "deadline"), [(0.2, 60), (60, 0.2), (0, 60)])
 def test_a_write_waits_no_longer_than_it_may(wait, deadline) -> None:
-    lane, job = WriteLane(Service().tidy, lease_wait_s=wait), Busy(float("inf"))
+    lane, job = WriteLane(Service().tidy, deadline_s=deadline, lease_wait_s=wait), Busy(float("inf"))
     try:
         with pytest.raises((CollectionBusy, DeadlineExceeded)):
-            asyncio.run(lane.write("one", job, deadline))
+            asyncio.run(lane.write("one", job))
         assert (job.tries > 1) == (wait > 0)
     finally:
         lane.close()
@@ -161,7 +161,7 @@ def test_a_lane_that_closes_waits_no_longer(waiting) -> None:
     job = Busy(float("inf"))
 
     async def closed() -> None:
-        write = asyncio.create_task(waiting.run(job, 60))
+        write = asyncio.create_task(waiting.run(job))
         while not job.tries:
             await asyncio.sleep(0)
         await asyncio.to_thread(waiting.close)
@@ -176,7 +176,7 @@ def test_nobody_is_refused_while_the_line_moves() -> None:
     lane, jobs = WriteLane(Service().tidy, lease_wait_s=1), [Busy(5) for _ in range(12)]
 
     async def all_at_once() -> list[str]:
-        return await asyncio.gather(*(lane.run(job, 60) for job in jobs))
+        return await asyncio.gather(*(lane.run(job) for job in jobs))
 
     try:
         assert asyncio.run(all_at_once()) == ["written"] * 12
