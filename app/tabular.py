@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, Final, Generic, Literal, TypeAlias, TypeVar
 
@@ -103,13 +102,13 @@ def xlsx_pieces(columns: Collection[str], rows: Iterable[Row]) -> Iterator[bytes
 
 def _workbook_pieces(columns: Collection[str], rows: Iterable[Row]) -> Iterator[bytes]:
     with TemporaryFile() as file:
-        write_workbook(file, columns, ([row[name] for name in columns] for row in rows))
+        _write_workbook(file, columns, ([row[name] for name in columns] for row in rows))
         file.seek(0)
         while piece := file.read(_PIECE):
             yield piece
 
 
-def write_workbook(file: Path | IO[bytes], columns: Collection[str], rows: Iterable[Sequence[object]]) -> None:
+def _write_workbook(file: IO[bytes], columns: Collection[str], rows: Iterable[Sequence[object]]) -> None:
     """Write rows of cells below a header, into as many sheets as they need; memory holds one row."""
     from openpyxl import Workbook
 
