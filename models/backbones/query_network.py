@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Float32, Int, Int32, Shaped
 
 from models.backbones.folders import read_config
+from models.interruption import checked
 from models.kernels.products import THREADS, reads_halves, tiled, tiled_pairs, tiled_quads, whole_numbers
 from models.kernels.transformer import Layers, Projection, run
 from models.priority import niceness
@@ -209,7 +210,7 @@ def in_parts(windows: Sequence[Window], work: Callable[[Sequence[Window]], Seque
     """
     parts = _parts(windows)
     done = map(work, parts) if len(parts) == 1 else _threads(niceness()).map(work, parts)
-    return [result for part in done for result in part]
+    return [result for part in checked(done) for result in part]
 
 
 def _parts(windows: Sequence[Window]) -> list[Sequence[Window]]:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Float64, Int64
 
+from models.interruption import checked
+
 PENALTY = 0.4  # the paper's lambda
 SWEEPS = 50
 ALPHA = 1e-3  # the share of a word that counts half; the paper has 1e-4
@@ -98,7 +100,7 @@ def best_cosines(
 ) -> Float[np.ndarray, "sentences words"]:
     """The cosine of every word with the nearest facet of every sentence, a few sentences at a time to bound memory."""
     best = np.empty((len(facets), len(words)), np.float32)
-    for begin in range(0, len(facets), _SENTENCES_AT_ONCE):
+    for begin in checked(range(0, len(facets), _SENTENCES_AT_ONCE)):
         some = slice(begin, begin + _SENTENCES_AT_ONCE)
         best[some] = (facets[some] @ words.T).max(axis=1)
     return best
@@ -122,7 +124,7 @@ def cover_cosines(
     best = np.full(len(weights), -1.0)
     free = np.ones(len(cosines), bool)
     chosen: list[int] = []
-    for _ in range(min(count, len(cosines))):
+    for _ in checked(range(min(count, len(cosines)))):
         gains = (np.maximum(cosines, best) - best) @ weights
         gains = gains if costs is None else gains / costs
         chosen.append(int(np.argmax(np.where(free, gains, -np.inf))))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from jaxtyping import Float32
@@ -16,10 +16,12 @@ from models.encoders.facets.shape import FacetShape
 from models.encoders.facets.word_vectors import WordVectors
 from models.encoders.registry import load_encoder
 from models.errors import BackboneMismatch
-from models.ops.batching import even_windows
+from models.interruption import checked
+from models.ops.batching import even_windows, length_batches
 from models.ops.similarity import normalize
 
-_BATCH = 128
+# Tokens of a batch, padding included: less than a second.
+_BATCH_TOKENS: Final = 4096
 
 
 class FacetModel:
@@ -48,9 +50,7 @@ class FacetModel:
         parts = [even_windows(ids, self.reader.longest) for ids in self.reader.ids(texts)]
         flat = [part for of_text in parts for part in of_text]
         facets = np.zeros((len(flat), self.shape.facets, self.shape.dim), np.float32)
-        order = np.argsort([len(part) for part in flat], kind="stable")
-        for begin in range(0, len(flat), _BATCH):
-            rows = order[begin : begin + _BATCH]
+        for rows in checked(length_batches([len(part) for part in flat], _BATCH_TOKENS)):
             facets[rows] = run_facets(self.parameters, self.shape, *self.reader.vectors([flat[row] for row in rows]))
         ends = np.cumsum([len(of_text) for of_text in parts], dtype=np.int64)
         begins = ends - [len(of_text) for of_text in parts]

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from models.backbones.query_network import in_parts
 from models.interruption import checked, interruptible
 from models.text import units
 
@@ -29,6 +30,17 @@ def test_a_text_of_flags_ends_at_a_checkpoint() -> None:
     with pytest.raises(Gone), interruptible(after(2)):
         units.split(FLAGS)
     assert len(units.split(FLAGS)) == len(FLAGS) // 2  # nobody ends it here
+
+
+def test_windows_of_a_long_text_end_at_a_checkpoint() -> None:
+    windows = [range(250)] * 400
+
+    def read() -> list[int]:
+        return in_parts(windows, lambda part: [len(window) for window in part])
+
+    assert read() == [250] * 400
+    with pytest.raises(Gone), interruptible(after(2)):
+        read()
 
 
 def test_steps_are_drawn_together_between_checkpoints() -> None:
