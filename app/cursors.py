@@ -42,7 +42,7 @@ def position_of(cursor: str | None, of: ListName, collection_id: str, beginning:
     if position is None or not _is_like(position, beginning):
         raise InvalidInput(
             "The cursor does not belong to this list.",
-            hint="Send the cursor of an answer unchanged, or none to start at the beginning.",
+            hint="Send the cursor of an answer unchanged; none to start anew, as in a collection that was made anew.",
             field="cursor",
         )
     return cast("Position", tuple(position))

@@ -22,13 +22,21 @@ from app.encoders.encoders import Encoders
 from app.search.mode import Modes
 from indexer.catalog.leases import Lease, lease
 from indexer.catalog.publish import remove
-from indexer.catalog.replacement import PhrasesChanged, Replacement, phrase_texts, replace_content, unlike
+from indexer.catalog.replacement import (
+    PhrasesChanged,
+    Replacement,
+    likely_phrases,
+    phrase_texts,
+    replace_content,
+    unlike,
+)
 from indexer.errors import RecipeMismatch, TextNotStored
 from indexer.indexing.pipeline import JobHooks
 from indexer.reading.stored_documents import StoredDocuments
 from indexer.store import Store
 from indexer.types import Collection
 from models.encoders.base import encode_all
+from models.errors import InvalidInput
 
 # The models of the new recipe are fitted to a sample of this many documents.
 _SAMPLED = 20_000
@@ -94,10 +102,25 @@ class Reindexing:
     def _create(self, documents: StoredDocuments) -> Collection:
         options = self._complete(documents)
         try:
-            return self._collections.create(self.target, options).collection
+            target = self._collections.create(self.target, options).collection
         except RecipeMismatch:  # begun with other options or weights
             self._collections.delete(self.target)
-            return self._collections.create(self.target, options).collection
+            target = self._collections.create(self.target, options).collection
+        self._require_second_look(target)
+        return target
+
+    def _require_second_look(self, target: Collection) -> None:
+        """Raise ``InvalidInput`` if saved phrases keep likely matches alone, and nothing there would judge them."""
+        likely = likely_phrases(self._store.catalog, self._old.id)
+        if not likely or (target.recipe.stores_text and self._store.verifier(target.recipe)):
+            return
+        self._collections.delete(self.target)
+        raise InvalidInput(
+            f"{len(likely):,} saved phrases keep likely matches alone, as {likely[0]!r}, which is said by the second "
+            "look, and the collection would have none.",
+            hint="Change likely_only of these phrases first, or keep the texts and the encoder.",
+            field="store_text" if self._options.store_text is False else "encoder",
+        )
 
     def _complete(self, documents: StoredDocuments) -> CollectionOptions:
         """The options, those not given as in the old recipe."""

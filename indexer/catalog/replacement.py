@@ -173,6 +173,12 @@ def phrase_texts(catalog: Catalog, collection_id: str) -> tuple[int, dict[str, s
         return phrase_version(connection, collection_id), {row.name: row.text for row in rows}
 
 
+def likely_phrases(catalog: Catalog, collection_id: str) -> list[str]:
+    """The names of a collection's saved phrases that keep likely matches alone."""
+    with catalog.database.snapshot() as connection:
+        return [row.name for row in connection.execute(phrases_of(collection_id)) if row.likely_only]
+
+
 def unlike(catalog: Catalog, one: Collection, other: Collection) -> tuple[frozenset[str], frozenset[str]]:
     """The ids that the other collection lacks or has with other content, and the ids that only the other has."""
     with catalog.database.snapshot() as connection:

@@ -24,10 +24,11 @@ from indexer.catalog.thresholds import set_threshold, threshold_history
 from indexer.errors import CollectionNotFound, RecipeMismatch
 from indexer.indexing.pipeline import IndexJob, JobHooks
 from indexer.indexing.verification import verify_collection
-from indexer.phrases import PhraseDraft
+from indexer.phrases import PhraseChanges, PhraseDraft
 from indexer.segments.local import LocalSegments
 from indexer.tuning import CalibrationDraft
 from models.encoders.hashing import HashingEncoder
+from models.errors import InvalidInput
 from models.ops.span_score import COSINE
 from models.types import Document, Part, SpanBounds
 from tests.workspace import Workspace, document
@@ -218,6 +219,20 @@ def test_other_options_begin_anew(workspace: Workspace) -> None:
     assert upgraded.reindex(JobHooks(stop=lambda: True), longest=5) is None
     assert upgraded.reindex(longest=6) is not None
     assert workspace.catalog.collection("c").recipe.bounds.longest == 6
+
+
+def test_phrases_for_likely_matches_need_a_second_look(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    upgraded = Upgraded(workspace)
+    monkeypatch.setattr(upgraded.store, "verifier", lambda recipe: object())
+    workspace.phrases.add("c", PhraseDraft("plan", "cancel my plan", 0.9, likely_only=True))
+    monkeypatch.setattr(upgraded.store, "verifier", lambda recipe: None)
+    with pytest.raises(InvalidInput, match="1 saved phrases keep likely matches alone, as 'plan'") as refused:
+        upgraded.reindex(longest=7)
+    assert refused.value.field == "encoder"
+    assert [one.name for one in upgraded.collections.list().collections] == ["c"]
+    assert workspace.catalog.collection("c").recipe.bounds.longest != 7
+    workspace.phrases.change("c", "plan", PhraseChanges(likely_only=False))
+    assert upgraded.reindex(longest=7) is not None
 
 
 def test_phrases_saved_while_they_are_encoded_are_encoded_too(
