@@ -182,14 +182,28 @@ def test_filters_of_llama_index_mean_what_they_say(
     assert {document.id for document in others} == {"lease", "talk", "note"} - ids
 
 
+def hit_of(metadata: dict[str, Any], **fields: Any) -> Hit:
+    place = {"document_id": "talk", "start": 0, "end": 4, "text": "rent"}
+    return Hit(**place, score=1, raw=1, mode="best_span", rank=1, metadata=metadata, **fields)
+
+
+def test_a_document_never_speaks_in_the_place_of_its_citation() -> None:
+    own = {"score": "B", "start": "2024-01-01", "verdict": "guilty", "quote": "q", "part": "x", "from_s": 9, "k": 1}
+    metadata = quoted(hit_of(own | {"page": None, "metadata": 2})).metadata
+    assert metadata.pop("metadata") == own | {"page": None, "metadata": 2}
+    assert metadata == {"document_id": "talk", "start": 0, "end": 4, "quote": "rent", "score": 1, "k": 1}
+    assert citation(metadata | {"page": None}) == '"rent" (talk[0:4])'
+
+
+def test_the_page_of_the_part_comes_before_that_of_the_document() -> None:
+    assert quoted(hit_of({"page": 3}, part_metadata={"page": None})).metadata["page"] == 3
+    metadata = quoted(hit_of({"page": 3}, part_metadata={"page": 4})).metadata
+    assert (metadata["page"], metadata["metadata"]) == (4, {"page": 3})
+    assert "metadata" not in quoted(hit_of({"page": 3, "year": None})).metadata
+
+
 def test_a_citation_has_the_time_of_recordings_alone() -> None:
-    hit = Hit(
-        document_id="talk",
-        **{"start": 0, "end": 4, "text": "rent", "score": 1, "raw": 1, "mode": "best_span", "rank": 1},
-        metadata={},
-        part_metadata={"start": "0:01", "end": True},
-    )
-    metadata = quoted(hit).metadata
+    metadata = quoted(hit_of({}, part_metadata={"start": "0:01", "end": True})).metadata
     assert "from_s" not in metadata
     assert citation(metadata) == citation(metadata | {"from_s": "0:01"}) == '"rent" (talk[0:4])'
 

@@ -13,7 +13,9 @@ class Quoted(NamedTuple):
 
     ``metadata`` is that of the document, and ``document_id``, ``start``, ``end``, ``quote`` and ``score``: characters
     ``start`` to ``end`` of the document are the quotation. ``part`` is the metadata of the part, out of which ``page``,
-    and ``from_s`` and ``to_s`` of a recording, stand beside it.
+    and ``from_s`` and ``to_s`` of a recording, stand beside it; without a page of the part, ``page`` is the document's.
+    These names, ``verdict`` and ``probability`` are never the document's own: where its metadata has one of them,
+    ``metadata`` in ``metadata`` is the document's, whole.
     """
 
     id: str
@@ -25,6 +27,7 @@ class Quoted(NamedTuple):
 def quoted(hit: Hit) -> Quoted:
     """A hit with its citation."""
     part = hit.part_metadata or {}
+    page = part.get("page")
     own: dict[str, Any] = {
         "document_id": hit.document_id,
         "start": hit.start,
@@ -33,12 +36,16 @@ def quoted(hit: Hit) -> Quoted:
         "score": hit.score,
         "verdict": hit.verdict,
         "probability": hit.probability,
-        "page": part.get("page"),
+        "page": hit.metadata.get("page") if page is None else page,
         "from_s": _seconds(part.get("start")),
         "to_s": _seconds(part.get("end")),
         "part": part or None,
+        "metadata": None,
     }
-    metadata = hit.metadata | {name: value for name, value in own.items() if value is not None}
+    others = {name: value for name, value in hit.metadata.items() if name not in own}
+    metadata = others | {name: value for name, value in own.items() if value is not None}
+    if any(metadata.get(name) != value for name, value in hit.metadata.items()):
+        metadata["metadata"] = hit.metadata
     text = hit.context.text if hit.context is not None else hit.text
     return Quoted(f"{hit.document_id}[{hit.start}:{hit.end}]", text, hit.score, metadata)
 
@@ -50,7 +57,7 @@ def citation(metadata: dict[str, Any]) -> str:
     '"rent" (lease[10:14], page 3)'
     """
     place = f"{metadata['document_id']}[{metadata['start']}:{metadata['end']}]"
-    page = f", page {metadata['page']}" if "page" in metadata else ""
+    page = f", page {metadata['page']}" if metadata.get("page") is not None else ""
     seconds = _seconds(metadata.get("from_s"))
     time = f", {seconds:.1f} s" if seconds is not None else ""
     return f'"{metadata["quote"]}" ({place}{page}{time})'
