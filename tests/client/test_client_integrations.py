@@ -195,6 +195,16 @@ def test_a_document_never_speaks_in_the_place_of_its_citation() -> None:
     assert citation(metadata | {"page": None}) == '"rent" (talk[0:4])'
 
 
+def test_a_restored_text_is_no_quotation() -> None:
+    hit = hit_of({"k": 1}, restored=True, confidence=0.5, context={"text": "my rent", "start": 3, "end": 7})
+    metadata = quoted(hit).metadata
+    assert "quote" not in metadata
+    assert (metadata["restored"], metadata["confidence"], metadata["restored_text"]) == (True, 0.5, "rent")
+    assert citation(metadata) == "rent (talk[0:4], restored, confidence 0.50)"
+    node = pytest.importorskip("spanseek.integrations.llama_index")._node(hit)
+    assert (node.text, node.start_char_idx, node.end_char_idx) == ("my rent", None, None)
+
+
 def test_the_page_of_the_part_comes_before_that_of_the_document() -> None:
     assert quoted(hit_of({"page": 3}, part_metadata={"page": None})).metadata["page"] == 3
     metadata = quoted(hit_of({"page": 3}, part_metadata={"page": 4})).metadata

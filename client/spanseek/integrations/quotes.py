@@ -14,8 +14,11 @@ class Quoted(NamedTuple):
     ``metadata`` is that of the document, and ``document_id``, ``start``, ``end``, ``quote`` and ``score``: characters
     ``start`` to ``end`` of the document are the quotation. ``part`` is the metadata of the part, out of which ``page``,
     and ``from_s`` and ``to_s`` of a recording, stand beside it; without a page of the part, ``page`` is the document's.
-    These names, ``verdict`` and ``probability`` are never the document's own: where its metadata has one of them,
+    These names and further ones of a hit are never the document's own: where its metadata has one of them,
     ``metadata`` in ``metadata`` is the document's, whole.
+
+    A text that is ``restored``, with a ``confidence``, is no quotation: it is ``restored_text`` instead of ``quote``,
+    and ``start`` and ``end`` are places of the text that was sent.
     """
 
     id: str
@@ -32,7 +35,10 @@ def quoted(hit: Hit) -> Quoted:
         "document_id": hit.document_id,
         "start": hit.start,
         "end": hit.end,
-        "quote": hit.text,
+        "quote": None if hit.restored else hit.text,
+        "restored": hit.restored,
+        "restored_text": hit.text if hit.restored else None,
+        "confidence": hit.confidence,
         "score": hit.score,
         "verdict": hit.verdict,
         "probability": hit.probability,
@@ -51,7 +57,7 @@ def quoted(hit: Hit) -> Quoted:
 
 
 def citation(metadata: dict[str, Any]) -> str:
-    """One line that quotes and says where.
+    """One line that quotes and says where; without quotation marks if the text is restored.
 
     >>> citation({"document_id": "lease", "start": 10, "end": 14, "quote": "rent", "page": 3})
     '"rent" (lease[10:14], page 3)'
@@ -60,6 +66,8 @@ def citation(metadata: dict[str, Any]) -> str:
     page = f", page {metadata['page']}" if metadata.get("page") is not None else ""
     seconds = _seconds(metadata.get("from_s"))
     time = f", {seconds:.1f} s" if seconds is not None else ""
+    if metadata.get("restored"):
+        return f"{metadata['restored_text']} ({place}{page}{time}, restored, confidence {metadata['confidence']:.2f})"
     return f'"{metadata["quote"]}" ({place}{page}{time})'
 
 

@@ -54,7 +54,8 @@ class Tools:
         """Find the spans of documents that mean the same as a phrase, best first, with their places.
 
         `score` is similarity from 0 to 1. `verdict` is `exact` for the phrase's own words; `match`, `differs` or
-        `unrelated` is what a second look at the sentence says. Cite a span by `cite`.
+        `unrelated` is what a second look at the sentence says. Cite a span by `cite`. The text of a `restored` span is
+        a guess with a `confidence`: do not quote it.
         """
         hits = await self._db.collection(collection).search(
             text, k=limit, filter=filter, context=_CONTEXT, likely=likely or None
@@ -81,6 +82,8 @@ class Tools:
             end=min(start + characters, len(document.text)),
             characters=len(document.text),
             text=text,
+            restored=document.restored,
+            confidence=document.confidence,
             metadata=document.metadata,
         )
 
@@ -92,15 +95,21 @@ class Tools:
     ) -> Quotation:
         """Verify that a document says something word for word, and give its place; else the nearest span.
 
-        Use it before you quote. Case, white space and the forms of quotation marks make no difference.
+        Use it before you quote. Case, white space and the forms of quotation marks make no difference. A document whose
+        text is not stored (`restored`) verifies nothing.
         """
         within = self._db.collection(collection)
         document = await within.read(document_id)
-        places = occurrences(document.text, quotation)
+        places = [] if document.restored else occurrences(document.text, quotation)
         if not places:
             only = {"expression": {"key": "document.id", "op": "=", "value": document_id}}
             nearest = await within.search(quotation, k=1, filter=only, context=_CONTEXT, threshold=0)
-            return Quotation(verified=False, nearest=Found.of(nearest[0]) if len(nearest) else None)
+            return Quotation(
+                verified=False,
+                nearest=Found.of(nearest[0]) if len(nearest) else None,
+                restored=document.restored,
+                confidence=document.confidence,
+            )
         start, end = places[0]
         return Quotation(
             verified=True,
