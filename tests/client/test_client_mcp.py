@@ -73,6 +73,15 @@ def test_a_quotation_is_verified_with_its_place(homes: Homes) -> None:
     assert other["nearest"]["document_id"] == "b"
 
 
+@pytest.mark.parametrize(
+    ("quotation", "nearest"), [("where is my parcel today " * 80, "b[0:18]"), ("." * 10_000, None), (" ", None)]
+)
+def test_a_quotation_that_is_no_query_is_not_verified(homes: Homes, quotation: str, nearest: str | None) -> None:
+    found = told(homes, "quote", collection="calls", document_id="b", quotation=quotation)
+    assert not found["verified"]
+    assert (found["nearest"] or {"cite": None})["cite"] == nearest
+
+
 def test_a_restored_text_verifies_no_quotation(homes: Homes) -> None:
     collection = homes.connected.collection("untold")
     collection.create(store_text=False)

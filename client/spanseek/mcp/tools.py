@@ -5,6 +5,8 @@ from typing import Annotated
 from pydantic import Field
 
 from spanseek.asynchronous.client import AsyncClient
+from spanseek.asynchronous.collection import AsyncCollection
+from spanseek.errors_by_code import InvalidInput
 from spanseek.mcp.answers import (
     LONGEST_READ,
     CollectionLine,
@@ -27,6 +29,8 @@ FilterArgument = Annotated[
     Field(description='What must be true of the metadata: `year >= 2020 and not part.speaker = "agent"`.'),
 ]
 _CONTEXT = 150
+# Characters of a quotation's beginning, which is searched where the whole is too long for a query.
+_BEGINNING = 200
 
 
 class Tools:
@@ -102,11 +106,9 @@ class Tools:
         document = await within.read(document_id)
         places = [] if document.restored else occurrences(document.text, quotation)
         if not places:
-            only = {"expression": {"key": "document.id", "op": "=", "value": document_id}}
-            nearest = await within.search(quotation, k=1, filter=only, context=_CONTEXT, threshold=0)
             return Quotation(
                 verified=False,
-                nearest=Found.of(nearest[0]) if len(nearest) else None,
+                nearest=await _nearest(within, document_id, quotation),
                 restored=document.restored,
                 confidence=document.confidence,
             )
@@ -186,3 +188,17 @@ class Tools:
     async def matched(self, collection: str) -> Matches:
         """The first matches of a collection's saved phrases; the tool ``matches`` reads on from their cursor."""
         return await self.matches(collection, limit=100)
+
+
+async def _nearest(collection: AsyncCollection, document_id: str, quotation: str) -> Found | None:
+    """The span of a document that is nearest to a quotation, or to its beginning; None if neither can be searched."""
+    only = {"expression": {"key": "document.id", "op": "=", "value": document_id}}
+    for text in (quotation, quotation[:_BEGINNING]):
+        try:
+            hits = await collection.search(text, k=1, filter=only, context=_CONTEXT, threshold=0)
+        except InvalidInput as error:
+            if "text" not in dict(error.fields):
+                raise
+        else:
+            return Found.of(hits[0]) if len(hits) else None
+    return None
