@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from spanseek.errors import SpanseekError
 from spanseek.integrations import filters
 from spanseek.integrations.quotes import citation, quoted
 from spanseek.models import Hit
@@ -72,6 +73,15 @@ def test_langchain_has_a_store_without_embeddings(homes: Homes) -> None:
     assert store.get_by_ids([id]) == []
 
 
+def test_langchain_says_which_documents_are_refused(homes: Homes) -> None:
+    langchain = pytest.importorskip("spanseek.integrations.langchain")
+    store = langchain.SpanseekVectorStore(homes.connected.collection("refusing"))
+    with pytest.raises(SpanseekError, match="1 of 2 documents were refused: document 2: the id has 600 ") as refused:
+        store.add_texts(["hello", "hello"], ids=["a", "x" * 600])
+    assert refused.value.added.indexed == 1
+    assert [each.id for each in store.get_by_ids(["a"])] == ["a"]
+
+
 def test_llama_index_nodes_quote(homes: Homes) -> None:
     llama_index = pytest.importorskip("spanseek.integrations.llama_index")
     stores = pytest.importorskip("llama_index.core.vector_stores")
@@ -115,6 +125,12 @@ def test_haystack_writes_by_its_policies(haystack_store: Callable[[str], Any]) -
     store.delete_documents(["b", "none"])
     assert [each.content for each in store.filter_documents()] == ["two"]
     assert store.count_documents() == 1
+
+
+def test_haystack_says_which_documents_are_refused(haystack_store: Callable[[str], Any]) -> None:
+    document = pytest.importorskip("haystack").Document
+    with pytest.raises(SpanseekError, match="1 of 1 documents were refused: document 1: the id has 600 "):
+        haystack_store("refusing").write_documents([document(id="x" * 600, content="hello")])
 
 
 def haystack_filter(operator: str, value: object, field: str = "meta.year") -> dict[str, object]:

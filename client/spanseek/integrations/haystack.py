@@ -17,6 +17,7 @@ from haystack.utils import Secret, deserialize_secrets_inplace
 from spanseek.errors_by_code import CollectionNotFound, DocumentNotFound
 from spanseek.integrations.filters import of_haystack
 from spanseek.integrations.quotes import CONTEXT, citation, quoted
+from spanseek.integrations.writing import all_added
 from spanseek.models import Hit
 from spanseek.synchronous.client import Client, connect
 from spanseek.synchronous.collection import Collection
@@ -69,7 +70,8 @@ class SpanseekDocumentStore:
     def write_documents(self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE) -> int:
         """Index documents with their ``content`` and ``meta``; the policy says what becomes of ids that are there.
 
-        Without a policy, and with ``OVERWRITE``, they replace the older ones.
+        Without a policy, and with ``OVERWRITE``, they replace the older ones. Raises ``DocumentsRefused`` if any is not
+        indexed.
         """
         if policy in (DuplicatePolicy.SKIP, DuplicatePolicy.FAIL):
             present = {each.id for each in documents if self._has(each.id)}
@@ -77,7 +79,7 @@ class SpanseekDocumentStore:
                 raise DuplicateDocumentError(f"There are documents already with the ids {', '.join(sorted(present))}.")
             documents = [each for each in documents if each.id not in present]
         rows = [{"id": each.id, "text": each.content or "", "metadata": each.meta} for each in documents]
-        added = self.collection.add(rows)
+        added = all_added(self.collection.add(rows))
         return added.indexed + added.unchanged
 
     def _has(self, id: str) -> bool:
