@@ -10,6 +10,7 @@ from spanseek.errors import SpanseekError
 from spanseek.integrations import filters
 from spanseek.integrations.quotes import citation, quoted
 from spanseek.models import Hit
+from spanseek.tables import text_id
 from tests.client.homes import Homes
 
 LEASES = [
@@ -71,6 +72,15 @@ def test_langchain_has_a_store_without_embeddings(homes: Homes) -> None:
     (id,) = store.add_texts(["one more"])
     assert store.delete([id])
     assert store.get_by_ids([id]) == []
+
+
+def test_langchain_returns_an_id_for_every_document(homes: Homes) -> None:
+    langchain = pytest.importorskip("spanseek.integrations.langchain")
+    document = pytest.importorskip("langchain_core.documents").Document
+    store = langchain.SpanseekVectorStore(homes.connected.collection("without-ids"))
+    ids = store.add_documents([document(id="a", page_content="hello"), document(page_content="goodbye")])
+    assert ids == ["a", text_id("goodbye")]
+    assert [each.page_content for each in store.get_by_ids(ids)] == ["hello", "goodbye"]
 
 
 def test_langchain_says_which_documents_are_refused(homes: Homes) -> None:
