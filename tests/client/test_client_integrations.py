@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from spanseek.errors import SpanseekError
+from spanseek.errors_by_code import InvalidFilter
 from spanseek.integrations import filters
 from spanseek.integrations.quotes import citation, quoted
 from spanseek.models import Hit
@@ -177,6 +178,8 @@ def test_filters_of_haystack_mean_the_same(haystack_store: Callable[[str], Any],
         ({"team": {"$exists": False}}, {"lease"}),
         ({"team": {"$nin": ["A"]}, "tags": None}, {"lease", "note"}),
         ({"part.page": 3}, {"lease"}),
+        ({"$or": [{}, {"team": "B"}]}, {"lease", "talk", "note"}),
+        ({"$and": [{}, {"$or": []}, {"team": {}}]}, {"lease", "talk", "note"}),
     ],
 )
 def test_filters_of_langchain_mean_what_they_say(homes: Homes, asked: dict[str, Any], ids: set[str]) -> None:
@@ -242,6 +245,36 @@ def test_a_citation_has_the_time_of_recordings_alone() -> None:
     metadata = quoted(hit_of({}, part_metadata={"start": "0:01", "end": True})).metadata
     assert "from_s" not in metadata
     assert citation(metadata) == citation(metadata | {"from_s": "0:01"}) == '"rent" (talk[0:4])'
+
+
+def test_an_empty_condition_is_always_true() -> None:
+    one = haystack_filter("==", 1)
+    assert filters.of_haystack({"operator": "OR", "conditions": [{}, one]}) is None
+    assert filters.of_haystack({"operator": "NOT", "conditions": [{}, one]}) == {"not": filters.of_haystack(one)}
+    stores = pytest.importorskip("llama_index.core.vector_stores")
+    listed = [stores.MetadataFilters(filters=[]), stores.MetadataFilter(key="year", value=1)]
+    either = stores.MetadataFilters(filters=listed, condition=stores.FilterCondition.OR)
+    assert filters.of_llama_index(either) is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"$or": {"x": 1}}, "'\\$or' takes a list"),
+        ({"$or": ["x"]}, "not 'x'"),
+        ({"$not": 1}, "not 1"),
+        ({"$not": {}}, "nothing passes"),
+    ],
+)
+def test_filters_of_langchain_that_say_nothing_are_refused(asked: dict[str, Any], said: str) -> None:
+    with pytest.raises(filters.FilterNotTranslated, match=said):
+        filters.of_mongo(asked)
+
+
+def test_keys_that_no_document_has_are_refused(homes: Homes) -> None:
+    tree = filters.of_mongo({"$not": {"nope": 1}})
+    with pytest.raises(InvalidFilter, match="No document has the key `nope`"):
+        list(homes.connected.collection("leases").documents({"expression": tree}))
 
 
 def test_operators_without_a_counterpart_are_named() -> None:

@@ -27,6 +27,8 @@ class FilterNotTranslated(SpanseekError):
 def comparison(key: str, op: str, value: object) -> Tree:
     """A comparison. As in the frameworks, ``!=`` and ``not in`` are true of a missing key, and None is a missing one.
 
+    The server refuses a key that no document of the collection has (``InvalidFilter``), whatever the operator.
+
     >>> comparison("team", "!=", "B")
     {'not': {'key': 'team', 'op': '=', 'value': 'B'}}
     """
@@ -37,13 +39,22 @@ def comparison(key: str, op: str, value: object) -> Tree:
     return {"key": key, "op": op, "value": list(value) if isinstance(value, tuple | set) else value}
 
 
-def joined(operator: str, trees: Sequence[Tree]) -> Tree | None:
-    """Several conditions as one: ``and``, ``or``, or ``not``, which denies that all are true. None without any."""
-    if not trees:
-        return None
+def joined(operator: str, trees: Sequence[Tree | None]) -> Tree | None:
+    """Several conditions as one: ``and``, ``or``, or ``not``, which denies that all are true.
+
+    None is the condition that is always true: an empty one, or none at all.
+
+    >>> joined("or", [{"key": "team", "op": "exists"}, None]) is None
+    True
+    """
+    asked = [tree for tree in trees if tree is not None]
     if operator == "not":
-        return {"not": joined("and", trees)}
-    return trees[0] if len(trees) == 1 else {operator: list(trees)}
+        if not asked:
+            raise FilterNotTranslated("An empty condition is always true, so that nothing passes its denial.")
+        return {"not": joined("and", asked)}
+    if not asked or (operator == "or" and len(asked) < len(trees)):
+        return None
+    return asked[0] if len(asked) == 1 else {operator: asked}
 
 
 def of_mongo(filter: Mapping[str, Any] | None) -> Tree | None:
@@ -52,17 +63,21 @@ def of_mongo(filter: Mapping[str, Any] | None) -> Tree | None:
     >>> of_mongo({"kind": "call", "year": {"$gte": 2020}})["and"][1]
     {'key': 'year', 'op': '>=', 'value': 2020}
     """
+    if not isinstance(filter, Mapping | None):
+        raise FilterNotTranslated(f"A condition is a mapping of keys, and not {filter!r}.")
     trees: list[Tree | None] = []
     for key, asked in (filter or {}).items():
         if key in ("$and", "$or"):
-            trees.append(joined(key[1:], [tree for each in asked if (tree := of_mongo(each))]))
+            if not isinstance(asked, list | tuple):
+                raise FilterNotTranslated(f"{key!r} takes a list of conditions, and not {asked!r}.")
+            trees.append(joined(key[1:], [of_mongo(each) for each in asked]))
         elif key == "$not":
-            trees.append(joined("not", [tree for tree in [of_mongo(asked)] if tree]))
+            trees.append(joined("not", [of_mongo(asked)]))
         elif isinstance(asked, Mapping):
             trees += [_mongo(key, op, value) for op, value in asked.items()]
         else:
             trees.append(comparison(key, "=", asked))
-    return joined("and", [tree for tree in trees if tree])
+    return joined("and", trees)
 
 
 def _mongo(key: str, op: str, value: Any) -> Tree:  # noqa: ANN401
@@ -81,8 +96,7 @@ def of_haystack(filter: Mapping[str, Any] | None) -> Tree | None:
     if not filter:
         return None
     if "conditions" in filter:
-        trees = [tree for each in filter["conditions"] if (tree := of_haystack(each))]
-        return joined(filter["operator"].lower(), trees)
+        return joined(filter["operator"].lower(), [of_haystack(each) for each in filter["conditions"]])
     key = filter["field"].removeprefix("meta.")
     return comparison(
         "document.id" if key == "document_id" else key, _known(_HAYSTACK, filter["operator"]), filter["value"]
@@ -98,7 +112,7 @@ def of_llama_index(filters: Any) -> Tree | None:  # noqa: ANN401  ``MetadataFilt
         for each in filters.filters
     ]
     condition = "and" if filters.condition is None else filters.condition.value
-    return joined(condition, [tree for tree in trees if tree])
+    return joined(condition, trees)
 
 
 def _llama(key: str, op: str, value: Any) -> Tree:  # noqa: ANN401
