@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from spanseek.errors import SpanseekError
-from spanseek.errors_by_code import InvalidFilter
+from spanseek.errors_by_code import InvalidFilter, InvalidInput
 from spanseek.integrations import filters
 from spanseek.integrations.quotes import citation, quoted
 from spanseek.models import Hit
@@ -138,6 +138,34 @@ def test_haystack_writes_by_its_policies(haystack_store: Callable[[str], Any]) -
     assert store.count_documents() == 1
 
 
+def test_haystack_has_no_documents_before_the_first(haystack_store: Callable[[str], Any]) -> None:
+    store = haystack_store("fresh")
+    assert (store.count_documents(), store.filter_documents()) == (0, [])
+    store.delete_documents(["x"])
+
+
+def test_haystack_refuses_ids_that_come_twice(haystack_store: Callable[[str], Any]) -> None:
+    types = pytest.importorskip("haystack.document_stores.types")
+    errors = pytest.importorskip("haystack.document_stores.errors")
+    document = pytest.importorskip("haystack").Document
+    store = haystack_store("twice")
+    twice = [document(id="a", content="one"), document(id="b", content="two"), document(id="a", content="three")]
+    with pytest.raises(errors.DuplicateDocumentError, match="'a' is there already"):
+        store.write_documents(twice, types.DuplicatePolicy.FAIL)
+    assert store.count_documents() == 0
+    assert store.write_documents(twice, types.DuplicatePolicy.SKIP) == 2
+    assert {each.id: each.content for each in store.filter_documents()} == {"a": "one", "b": "two"}
+    for texts in (["text"], "text", None):
+        with pytest.raises(ValueError, match="Haystack's documents"):
+            store.write_documents(texts)
+
+
+def test_haystack_passes_a_number_of_hits_on_that_is_refused(haystack_store: Callable[[str], Any]) -> None:
+    haystack = pytest.importorskip("spanseek.integrations.haystack")
+    with pytest.raises(InvalidInput, match="top_k"):
+        haystack.SpanseekRetriever(haystack_store("leases")).run(query="rent", top_k=0)
+
+
 def test_haystack_says_which_documents_are_refused(haystack_store: Callable[[str], Any]) -> None:
     document = pytest.importorskip("haystack").Document
     with pytest.raises(SpanseekError, match="1 of 1 documents were refused: document 1: the id has 600 "):
@@ -158,6 +186,8 @@ def haystack_filter(operator: str, value: object, field: str = "meta.year") -> d
         haystack_filter("<=", 2021),
         haystack_filter("in", [2019, 2023]),
         haystack_filter("not in", ["B"], "meta.team"),
+        haystack_filter("==", "talk", "id"),
+        haystack_filter("not in", ["talk"], "id"),
         {"operator": "OR", "conditions": [haystack_filter("<", 2020), haystack_filter("==", "B", "meta.team")]},
         {"operator": "NOT", "conditions": [haystack_filter(">", 2020), haystack_filter("==", "B", "meta.team")]},
     ],
@@ -245,6 +275,22 @@ def test_a_citation_has_the_time_of_recordings_alone() -> None:
     metadata = quoted(hit_of({}, part_metadata={"start": "0:01", "end": True})).metadata
     assert "from_s" not in metadata
     assert citation(metadata) == citation(metadata | {"from_s": "0:01"}) == '"rent" (talk[0:4])'
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (haystack_filter("==", "x", "content"), "not for 'content'"),
+        ({"field": "meta.year", "value": 1}, "no 'operator'"),
+        ({"field": "meta.year", "operator": "=="}, "no 'value'"),
+        ({"operator": "=="}, "no 'field'"),
+        ({"conditions": [haystack_filter("==", 1)]}, "no 'operator'"),
+        ({"operator": "XOR", "conditions": [haystack_filter("==", 1)]}, "there are AND, OR, NOT"),
+    ],
+)
+def test_filters_of_haystack_that_cannot_be_asked_are_refused(asked: dict[str, Any], said: str) -> None:
+    with pytest.raises(filters.FilterNotTranslated, match=said):
+        filters.of_haystack(asked)
 
 
 def test_an_empty_condition_is_always_true() -> None:

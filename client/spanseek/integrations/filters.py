@@ -17,6 +17,9 @@ _MONGO: Final = {
     "$nin": "not in",
 }
 _HAYSTACK: Final = {"==": "=", "!=": "!=", ">": ">", ">=": ">=", "<": "<", "<=": "<=", "in": "in", "not in": "not in"}
+_HAYSTACK_GROUPS: Final = {"AND": "and", "OR": "or", "NOT": "not"}
+# What else a document of Haystack has, and no filter expression asks.
+_HAYSTACK_FIELDS: Final = {"content", "blob", "meta", "score", "embedding", "sparse_embedding"}
 _LLAMA: Final = _HAYSTACK | {"nin": "not in", "any": "contains any", "all": "contains all", "contains": "contains"}
 
 
@@ -90,17 +93,27 @@ def _mongo(key: str, op: str, value: Any) -> Tree:  # noqa: ANN401
 def of_haystack(filter: Mapping[str, Any] | None) -> Tree | None:
     """A filter of Haystack: a comparison of a field, or conditions with an operator.
 
+    Fields are the ``id`` of a document and its metadata, with or without ``meta.``.
+
     >>> of_haystack({"field": "meta.year", "operator": ">=", "value": 2020})
     {'key': 'year', 'op': '>=', 'value': 2020}
     """
     if not filter:
         return None
     if "conditions" in filter:
-        return joined(filter["operator"].lower(), [of_haystack(each) for each in filter["conditions"]])
-    key = filter["field"].removeprefix("meta.")
-    return comparison(
-        "document.id" if key == "document_id" else key, _known(_HAYSTACK, filter["operator"]), filter["value"]
-    )
+        operator = _known(_HAYSTACK_GROUPS, _given(filter, "operator").upper())
+        return joined(operator, [of_haystack(each) for each in filter["conditions"]])
+    field = _given(filter, "field")
+    if field in _HAYSTACK_FIELDS:
+        raise FilterNotTranslated(f"Filters ask for the id and the metadata of documents, and not for {field!r}.")
+    key = "document.id" if field in ("id", "document_id", "meta.document_id") else field.removeprefix("meta.")
+    return comparison(key, _known(_HAYSTACK, _given(filter, "operator")), _given(filter, "value"))
+
+
+def _given(filter: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401
+    if name not in filter:
+        raise FilterNotTranslated(f"A filter has no {name!r}: {dict(filter)!r}.")
+    return filter[name]
 
 
 def of_llama_index(filters: Any) -> Tree | None:  # noqa: ANN401  ``MetadataFilters``, whose package need not be there
