@@ -1,8 +1,9 @@
 """Hits of a search, as a list that a notebook draws."""
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from html import escape
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from spanseek.models import Hit, SearchAnswer, SpansAnswer, TextHit
 from spanseek.values import json_of
@@ -28,9 +29,13 @@ class _HitList(Sequence[Kind], Generic[Kind, AnswerKind]):
     @overload
     def __getitem__(self, index: int) -> Kind: ...
     @overload
-    def __getitem__(self, index: slice) -> Sequence[Kind]: ...
-    def __getitem__(self, index: int | slice) -> Kind | Sequence[Kind]:
-        return self._hits[index]
+    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, index: int | slice) -> Kind | Self:
+        if not isinstance(index, slice):
+            return self._hits[index]
+        some = copy(self)
+        some._hits = self._hits[index]
+        return some
 
     def __repr__(self) -> str:
         return "\n".join(f"{hit.score:.3f}  {hit.document_id}[{hit.start}:{hit.end}]  {hit.text}" for hit in self)

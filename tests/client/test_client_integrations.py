@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
+from spanseek.errors import SpanseekError
+from spanseek.errors_by_code import InvalidFilter, InvalidInput
 from spanseek.integrations import filters
 from spanseek.integrations.quotes import citation, quoted
 from spanseek.models import Hit
+from spanseek.tables import text_id
 from tests.client.homes import Homes
 
 LEASES = [
@@ -72,6 +75,24 @@ def test_langchain_has_a_store_without_embeddings(homes: Homes) -> None:
     assert store.get_by_ids([id]) == []
 
 
+def test_langchain_returns_an_id_for_every_document(homes: Homes) -> None:
+    langchain = pytest.importorskip("spanseek.integrations.langchain")
+    document = pytest.importorskip("langchain_core.documents").Document
+    store = langchain.SpanseekVectorStore(homes.connected.collection("without-ids"))
+    ids = store.add_documents([document(id="a", page_content="hello"), document(page_content="goodbye")])
+    assert ids == ["a", text_id("goodbye")]
+    assert [each.page_content for each in store.get_by_ids(ids)] == ["hello", "goodbye"]
+
+
+def test_langchain_says_which_documents_are_refused(homes: Homes) -> None:
+    langchain = pytest.importorskip("spanseek.integrations.langchain")
+    store = langchain.SpanseekVectorStore(homes.connected.collection("refusing"))
+    with pytest.raises(SpanseekError, match="1 of 2 documents were refused: document 2: the id has 600 ") as refused:
+        store.add_texts(["hello", "hello"], ids=["a", "x" * 600])
+    assert refused.value.added.indexed == 1
+    assert [each.id for each in store.get_by_ids(["a"])] == ["a"]
+
+
 def test_llama_index_nodes_quote(homes: Homes) -> None:
     llama_index = pytest.importorskip("spanseek.integrations.llama_index")
     stores = pytest.importorskip("llama_index.core.vector_stores")
@@ -117,6 +138,40 @@ def test_haystack_writes_by_its_policies(haystack_store: Callable[[str], Any]) -
     assert store.count_documents() == 1
 
 
+def test_haystack_has_no_documents_before_the_first(haystack_store: Callable[[str], Any]) -> None:
+    store = haystack_store("fresh")
+    assert (store.count_documents(), store.filter_documents()) == (0, [])
+    store.delete_documents(["x"])
+
+
+def test_haystack_refuses_ids_that_come_twice(haystack_store: Callable[[str], Any]) -> None:
+    types = pytest.importorskip("haystack.document_stores.types")
+    errors = pytest.importorskip("haystack.document_stores.errors")
+    document = pytest.importorskip("haystack").Document
+    store = haystack_store("twice")
+    twice = [document(id="a", content="one"), document(id="b", content="two"), document(id="a", content="three")]
+    with pytest.raises(errors.DuplicateDocumentError, match="'a' is there already"):
+        store.write_documents(twice, types.DuplicatePolicy.FAIL)
+    assert store.count_documents() == 0
+    assert store.write_documents(twice, types.DuplicatePolicy.SKIP) == 2
+    assert {each.id: each.content for each in store.filter_documents()} == {"a": "one", "b": "two"}
+    for texts in (["text"], "text", None):
+        with pytest.raises(ValueError, match="Haystack's documents"):
+            store.write_documents(texts)
+
+
+def test_haystack_passes_a_number_of_hits_on_that_is_refused(haystack_store: Callable[[str], Any]) -> None:
+    haystack = pytest.importorskip("spanseek.integrations.haystack")
+    with pytest.raises(InvalidInput, match="top_k"):
+        haystack.SpanseekRetriever(haystack_store("leases")).run(query="rent", top_k=0)
+
+
+def test_haystack_says_which_documents_are_refused(haystack_store: Callable[[str], Any]) -> None:
+    document = pytest.importorskip("haystack").Document
+    with pytest.raises(SpanseekError, match="1 of 1 documents were refused: document 1: the id has 600 "):
+        haystack_store("refusing").write_documents([document(id="x" * 600, content="hello")])
+
+
 def haystack_filter(operator: str, value: object, field: str = "meta.year") -> dict[str, object]:
     return {"field": field, "operator": operator, "value": value}
 
@@ -131,6 +186,8 @@ def haystack_filter(operator: str, value: object, field: str = "meta.year") -> d
         haystack_filter("<=", 2021),
         haystack_filter("in", [2019, 2023]),
         haystack_filter("not in", ["B"], "meta.team"),
+        haystack_filter("==", "talk", "id"),
+        haystack_filter("not in", ["talk"], "id"),
         {"operator": "OR", "conditions": [haystack_filter("<", 2020), haystack_filter("==", "B", "meta.team")]},
         {"operator": "NOT", "conditions": [haystack_filter(">", 2020), haystack_filter("==", "B", "meta.team")]},
     ],
@@ -151,6 +208,8 @@ def test_filters_of_haystack_mean_the_same(haystack_store: Callable[[str], Any],
         ({"team": {"$exists": False}}, {"lease"}),
         ({"team": {"$nin": ["A"]}, "tags": None}, {"lease", "note"}),
         ({"part.page": 3}, {"lease"}),
+        ({"$or": [{}, {"team": "B"}]}, {"lease", "talk", "note"}),
+        ({"$and": [{}, {"$or": []}, {"team": {}}]}, {"lease", "talk", "note"}),
     ],
 )
 def test_filters_of_langchain_mean_what_they_say(homes: Homes, asked: dict[str, Any], ids: set[str]) -> None:
@@ -182,16 +241,86 @@ def test_filters_of_llama_index_mean_what_they_say(
     assert {document.id for document in others} == {"lease", "talk", "note"} - ids
 
 
-def test_a_citation_has_the_time_of_recordings_alone() -> None:
-    hit = Hit(
-        document_id="talk",
-        **{"start": 0, "end": 4, "text": "rent", "score": 1, "raw": 1, "mode": "best_span", "rank": 1},
-        metadata={},
-        part_metadata={"start": "0:01", "end": True},
-    )
+def hit_of(metadata: dict[str, Any], **fields: Any) -> Hit:
+    place = {"document_id": "talk", "start": 0, "end": 4, "text": "rent"}
+    return Hit(**place, score=1, raw=1, mode="best_span", rank=1, metadata=metadata, **fields)
+
+
+def test_a_document_never_speaks_in_the_place_of_its_citation() -> None:
+    own = {"score": "B", "start": "2024-01-01", "verdict": "guilty", "quote": "q", "part": "x", "from_s": 9, "k": 1}
+    metadata = quoted(hit_of(own | {"page": None, "metadata": 2})).metadata
+    assert metadata.pop("metadata") == own | {"page": None, "metadata": 2}
+    assert metadata == {"document_id": "talk", "start": 0, "end": 4, "quote": "rent", "score": 1, "k": 1}
+    assert citation(metadata | {"page": None}) == '"rent" (talk[0:4])'
+
+
+def test_a_restored_text_is_no_quotation() -> None:
+    hit = hit_of({"k": 1}, restored=True, confidence=0.5, context={"text": "my rent", "start": 3, "end": 7})
     metadata = quoted(hit).metadata
+    assert "quote" not in metadata
+    assert (metadata["restored"], metadata["confidence"], metadata["restored_text"]) == (True, 0.5, "rent")
+    assert citation(metadata) == "rent (talk[0:4], restored, confidence 0.50)"
+    node = pytest.importorskip("spanseek.integrations.llama_index")._node(hit)
+    assert (node.text, node.start_char_idx, node.end_char_idx) == ("my rent", None, None)
+
+
+def test_the_page_of_the_part_comes_before_that_of_the_document() -> None:
+    assert quoted(hit_of({"page": 3}, part_metadata={"page": None})).metadata["page"] == 3
+    metadata = quoted(hit_of({"page": 3}, part_metadata={"page": 4})).metadata
+    assert (metadata["page"], metadata["metadata"]) == (4, {"page": 3})
+    assert "metadata" not in quoted(hit_of({"page": 3, "year": None})).metadata
+
+
+def test_a_citation_has_the_time_of_recordings_alone() -> None:
+    metadata = quoted(hit_of({}, part_metadata={"start": "0:01", "end": True})).metadata
     assert "from_s" not in metadata
     assert citation(metadata) == citation(metadata | {"from_s": "0:01"}) == '"rent" (talk[0:4])'
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (haystack_filter("==", "x", "content"), "not for 'content'"),
+        ({"field": "meta.year", "value": 1}, "no 'operator'"),
+        ({"field": "meta.year", "operator": "=="}, "no 'value'"),
+        ({"operator": "=="}, "no 'field'"),
+        ({"conditions": [haystack_filter("==", 1)]}, "no 'operator'"),
+        ({"operator": "XOR", "conditions": [haystack_filter("==", 1)]}, "there are AND, OR, NOT"),
+    ],
+)
+def test_filters_of_haystack_that_cannot_be_asked_are_refused(asked: dict[str, Any], said: str) -> None:
+    with pytest.raises(filters.FilterNotTranslated, match=said):
+        filters.of_haystack(asked)
+
+
+def test_an_empty_condition_is_always_true() -> None:
+    one = haystack_filter("==", 1)
+    assert filters.of_haystack({"operator": "OR", "conditions": [{}, one]}) is None
+    assert filters.of_haystack({"operator": "NOT", "conditions": [{}, one]}) == {"not": filters.of_haystack(one)}
+    stores = pytest.importorskip("llama_index.core.vector_stores")
+    listed = [stores.MetadataFilters(filters=[]), stores.MetadataFilter(key="year", value=1)]
+    either = stores.MetadataFilters(filters=listed, condition=stores.FilterCondition.OR)
+    assert filters.of_llama_index(either) is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"$or": {"x": 1}}, "'\\$or' takes a list"),
+        ({"$or": ["x"]}, "not 'x'"),
+        ({"$not": 1}, "not 1"),
+        ({"$not": {}}, "nothing passes"),
+    ],
+)
+def test_filters_of_langchain_that_say_nothing_are_refused(asked: dict[str, Any], said: str) -> None:
+    with pytest.raises(filters.FilterNotTranslated, match=said):
+        filters.of_mongo(asked)
+
+
+def test_keys_that_no_document_has_are_refused(homes: Homes) -> None:
+    tree = filters.of_mongo({"$not": {"nope": 1}})
+    with pytest.raises(InvalidFilter, match="No document has the key `nope`"):
+        list(homes.connected.collection("leases").documents({"expression": tree}))
 
 
 def test_operators_without_a_counterpart_are_named() -> None:

@@ -73,6 +73,29 @@ def test_a_quotation_is_verified_with_its_place(homes: Homes) -> None:
     assert other["nearest"]["document_id"] == "b"
 
 
+@pytest.mark.parametrize(
+    ("quotation", "nearest"), [("where is my parcel today " * 80, "b[0:18]"), ("." * 10_000, None), (" ", None)]
+)
+def test_a_quotation_that_is_no_query_is_not_verified(homes: Homes, quotation: str, nearest: str | None) -> None:
+    found = told(homes, "quote", collection="calls", document_id="b", quotation=quotation)
+    assert not found["verified"]
+    assert (found["nearest"] or {"cite": None})["cite"] == nearest
+
+
+def test_a_restored_text_verifies_no_quotation(homes: Homes) -> None:
+    collection = homes.connected.collection("untold")
+    collection.create(store_text=False)
+    collection.add([{"id": "x", "text": "Please cancel my plan today."}])
+    extract = told(homes, "read", collection="untold", document_id="x")
+    assert (extract["restored"], extract["text"]) == (True, "Please cancel my plan today.")  # a guess that is right
+    (hit,) = told(homes, "search", collection="untold", text="cancel my plan", limit=1)["hits"]
+    assert (hit["restored"], hit["confidence"]) == (True, extract["confidence"])
+    found = told(homes, "quote", collection="untold", document_id="x", quotation="cancel my plan")
+    assert (found["verified"], found["cite"], found["occurrences"]) == (False, None, 0)
+    assert (found["restored"], found["confidence"]) == (True, extract["confidence"])
+    assert found["nearest"]["restored"]
+
+
 def test_given_texts_are_searched_without_a_collection(homes: Homes) -> None:
     first, second = told(homes, "spans", phrases=["cancel my plan"], texts=["I cancel my plan.", "Thanks."], limit=1)[
         "result"

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanseek.errors import ColumnMissing, SpanseekError
-from spanseek.hits import Hits, marked
-from spanseek.models import SearchAnswer
+from spanseek.hits import Hits, TextHits, marked
+from spanseek.models import SearchAnswer, SpansAnswer
 from spanseek.requests import listed
 from spanseek.tables import Columns, documents_of, text_id
 from spanseek.uploads import PIECE, lines_of
@@ -192,6 +192,15 @@ def test_hits_draw_themselves_with_marks() -> None:
     assert "<late>" not in drawn
     assert repr(found).splitlines()[1] == "0.900  b[2:8]  <late>"
     assert [hit.rank for hit in found[:1]] == [1]
+
+
+def test_a_slice_of_hits_is_hits() -> None:
+    some = hits()[1:]
+    assert (len(some), some.answer, some[-1].document_id) == (1, hits().answer, "b")
+    assert "<td>b</td>" in some._repr_html_()
+    assert some.to_arrow().column("document_id").to_pylist() == ["b"]
+    of_text = TextHits([], SpansAnswer.model_construct(), "t")[:1]
+    assert (type(of_text), of_text.id) == (TextHits, "t")
 
 
 def test_hits_become_tables() -> None:

@@ -7,6 +7,8 @@ for document in retriever.run(query="I was charged twice")["documents"]:
 ```
 """
 
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from haystack import Document, component, default_from_dict, default_to_dict
@@ -17,6 +19,7 @@ from haystack.utils import Secret, deserialize_secrets_inplace
 from spanseek.errors_by_code import CollectionNotFound, DocumentNotFound
 from spanseek.integrations.filters import of_haystack
 from spanseek.integrations.quotes import CONTEXT, citation, quoted
+from spanseek.integrations.writing import all_added
 from spanseek.models import Hit
 from spanseek.synchronous.client import Client, connect
 from spanseek.synchronous.collection import Collection
@@ -59,25 +62,35 @@ class SpanseekDocumentStore:
 
     def count_documents(self) -> int:
         """The number of documents."""
-        return self.collection.describe().documents
+        with suppress(CollectionNotFound):
+            return self.collection.describe().documents
+        return 0
 
     def filter_documents(self, filters: dict[str, Any] | None = None) -> list[Document]:
         """The whole documents that pass a filter."""
         exported = self.collection.export(None if not filters else {"expression": of_haystack(filters)})
-        return [Document(id=each["id"], content=_text(each), meta=each.get("metadata", {})) for each in exported]
+        with suppress(CollectionNotFound):
+            return [Document(id=each["id"], content=_text(each), meta=each.get("metadata", {})) for each in exported]
+        return []
 
     def write_documents(self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE) -> int:
-        """Index documents with their ``content`` and ``meta``; the policy says what becomes of ids that are there.
+        """Index documents with their ``content`` and ``meta``; the policy says what becomes of ids that occur already.
 
-        Without a policy, and with ``OVERWRITE``, they replace the older ones.
+        Without a policy, and with ``OVERWRITE``, they replace the older ones. Raises ``DocumentsRefused`` if any is not
+        indexed.
         """
+        if not isinstance(documents, Sequence) or not all(isinstance(each, Document) for each in documents):
+            raise ValueError("Give a list of Haystack's documents.")
         if policy in (DuplicatePolicy.SKIP, DuplicatePolicy.FAIL):
-            present = {each.id for each in documents if self._has(each.id)}
-            if present and policy is DuplicatePolicy.FAIL:
-                raise DuplicateDocumentError(f"There are documents already with the ids {', '.join(sorted(present))}.")
-            documents = [each for each in documents if each.id not in present]
+            new: dict[str, Document] = {}
+            for each in documents:
+                if each.id not in new and not self._has(each.id):
+                    new[each.id] = each
+                elif policy is DuplicatePolicy.FAIL:
+                    raise DuplicateDocumentError(f"A document {each.id!r} is there already, or comes twice.")
+            documents = list(new.values())
         rows = [{"id": each.id, "text": each.content or "", "metadata": each.meta} for each in documents]
-        added = self.collection.add(rows)
+        added = all_added(self.collection.add(rows))
         return added.indexed + added.unchanged
 
     def _has(self, id: str) -> bool:
@@ -90,7 +103,8 @@ class SpanseekDocumentStore:
     def delete_documents(self, document_ids: list[str]) -> None:
         """Delete documents; those that are not there do no harm."""
         if document_ids:
-            self.collection.delete(document_ids)
+            with suppress(CollectionNotFound):
+                self.collection.delete(document_ids)
 
 
 @component
@@ -136,7 +150,7 @@ class SpanseekRetriever:
         tree = of_haystack(filters or self.filters)
         hits = self.document_store.collection.search(
             query,
-            k=top_k or self.top_k,
+            k=self.top_k if top_k is None else top_k,
             filter=None if tree is None else {"expression": tree},
             context=self.context,
         )

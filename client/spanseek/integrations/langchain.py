@@ -21,6 +21,7 @@ from pydantic import ConfigDict, Field
 from spanseek.errors_by_code import DocumentNotFound
 from spanseek.integrations.filters import of_mongo
 from spanseek.integrations.quotes import CONTEXT, citation, quoted
+from spanseek.integrations.writing import all_added
 from spanseek.models import Hit
 from spanseek.synchronous.collection import Collection
 from spanseek.tables import text_id
@@ -64,14 +65,17 @@ class SpanseekVectorStore(VectorStore):
         texts: Iterable[str],
         metadatas: list[dict[str, Any]] | None = None,
         *,
-        ids: list[str] | None = None,
+        ids: Sequence[str | None] | None = None,
         **kwargs: Any,  # noqa: ANN401
     ) -> list[str]:
-        """Index texts, and return their ids: those given, or those that follow from the texts."""
+        """Index texts, and return their ids: those given, and of texts without one those that follow from the texts.
+
+        Raises ``DocumentsRefused`` if any is not indexed.
+        """
         listed = list(texts)
-        own = ids or [text_id(text) for text in listed]
+        own = [id or text_id(text) for id, text in zip(ids or [None] * len(listed), listed, strict=True)]
         rows = zip(own, listed, metadatas or [{}] * len(listed), strict=True)
-        self._collection.add([{"id": id, "text": text, "metadata": metadata} for id, text, metadata in rows])
+        all_added(self._collection.add([{"id": id, "text": text, "metadata": metadata} for id, text, metadata in rows]))
         return own
 
     def delete(self, ids: list[str] | None = None, **kwargs: Any) -> bool | None:  # noqa: ANN401

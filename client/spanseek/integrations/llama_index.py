@@ -26,6 +26,7 @@ class SpanseekRetriever(BaseRetriever):
 
     ``options`` are those of ``Collection.search``. A node's ``start_char_idx`` and ``end_char_idx`` are of its text in
     the document, ``start`` and ``end`` in its metadata of the quotation (``spanseek.integrations.quotes.Quoted``).
+    Nodes of restored texts have no such indices.
     """
 
     def __init__(
@@ -49,12 +50,12 @@ class SpanseekRetriever(BaseRetriever):
 
 def _node(hit: Hit) -> TextNode:
     quote = quoted(hit)
-    first = hit.start - (hit.context.start if hit.context else 0)
+    first = None if hit.restored else hit.start - (hit.context.start if hit.context else 0)
     return TextNode(
         id_=quote.id,
         text=quote.text,
         metadata=quote.metadata,
         start_char_idx=first,
-        end_char_idx=first + len(quote.text),
+        end_char_idx=None if first is None else first + len(quote.text),
         relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=hit.document_id)},
     )

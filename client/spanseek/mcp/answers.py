@@ -11,7 +11,10 @@ LONGEST_READ = 20_000
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """A span: characters ``start`` to ``end`` of the document are ``text``."""
+    """A span: characters ``start`` to ``end`` of the document are ``text``.
+
+    If it is ``restored`` from vectors, ``text`` is a guess, which must not be quoted.
+    """
 
     cite: str
     document_id: str
@@ -22,6 +25,8 @@ class Found:
     score: float
     verdict: str | None = None
     differs: list[str] | None = None
+    restored: bool | None = None
+    confidence: float | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -37,6 +42,8 @@ class Found:
             score=round(hit.score, 3),
             verdict=hit.verdict or hit.match,
             differs=hit.differs,
+            restored=hit.restored,
+            confidence=hit.confidence,
             metadata=hit.metadata | (hit.part_metadata or {}),
         )
 
@@ -53,19 +60,24 @@ class Hits:
 
 @dataclass(frozen=True, kw_only=True)
 class Extract:
-    """Characters ``start`` to ``end`` of a document of ``characters``."""
+    """Characters ``start`` to ``end`` of a document of ``characters``, or of the text that is ``restored`` for it."""
 
     document_id: str
     start: int
     end: int
     characters: int
     text: str
+    restored: bool | None = None
+    confidence: float | None = None
     metadata: dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Quotation:
-    """The place where a document says something word for word; else its nearest span."""
+    """The place where a document says something word for word; else its nearest span.
+
+    Nothing is verified by a text that is ``restored`` from vectors.
+    """
 
     verified: bool
     cite: str | None = None
@@ -74,6 +86,8 @@ class Quotation:
     text: str | None = None
     occurrences: int = 0
     nearest: Found | None = None
+    restored: bool | None = None
+    confidence: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

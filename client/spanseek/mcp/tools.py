@@ -5,6 +5,8 @@ from typing import Annotated
 from pydantic import Field
 
 from spanseek.asynchronous.client import AsyncClient
+from spanseek.asynchronous.collection import AsyncCollection
+from spanseek.errors_by_code import InvalidInput
 from spanseek.mcp.answers import (
     LONGEST_READ,
     CollectionLine,
@@ -27,6 +29,8 @@ FilterArgument = Annotated[
     Field(description='What must be true of the metadata: `year >= 2020 and not part.speaker = "agent"`.'),
 ]
 _CONTEXT = 150
+# Characters of a quotation's beginning, which is searched where the whole is too long for a query.
+_BEGINNING = 200
 
 
 class Tools:
@@ -54,7 +58,8 @@ class Tools:
         """Find the spans of documents that mean the same as a phrase, best first, with their places.
 
         `score` is similarity from 0 to 1. `verdict` is `exact` for the phrase's own words; `match`, `differs` or
-        `unrelated` is what a second look at the sentence says. Cite a span by `cite`.
+        `unrelated` is what a second look at the sentence says. Cite a span by `cite`. The text of a `restored` span is
+        a guess with a `confidence`: do not quote it.
         """
         hits = await self._db.collection(collection).search(
             text, k=limit, filter=filter, context=_CONTEXT, likely=likely or None
@@ -81,6 +86,8 @@ class Tools:
             end=min(start + characters, len(document.text)),
             characters=len(document.text),
             text=text,
+            restored=document.restored,
+            confidence=document.confidence,
             metadata=document.metadata,
         )
 
@@ -92,15 +99,19 @@ class Tools:
     ) -> Quotation:
         """Verify that a document says something word for word, and give its place; else the nearest span.
 
-        Use it before you quote. Case, white space and the forms of quotation marks make no difference.
+        Use it before you quote. Case, white space and the forms of quotation marks make no difference. A document whose
+        text is not stored (`restored`) verifies nothing.
         """
         within = self._db.collection(collection)
         document = await within.read(document_id)
-        places = occurrences(document.text, quotation)
+        places = [] if document.restored else occurrences(document.text, quotation)
         if not places:
-            only = {"expression": {"key": "document.id", "op": "=", "value": document_id}}
-            nearest = await within.search(quotation, k=1, filter=only, context=_CONTEXT, threshold=0)
-            return Quotation(verified=False, nearest=Found.of(nearest[0]) if len(nearest) else None)
+            return Quotation(
+                verified=False,
+                nearest=await _nearest(within, document_id, quotation),
+                restored=document.restored,
+                confidence=document.confidence,
+            )
         start, end = places[0]
         return Quotation(
             verified=True,
@@ -177,3 +188,17 @@ class Tools:
     async def matched(self, collection: str) -> Matches:
         """The first matches of a collection's saved phrases; the tool ``matches`` reads on from their cursor."""
         return await self.matches(collection, limit=100)
+
+
+async def _nearest(collection: AsyncCollection, document_id: str, quotation: str) -> Found | None:
+    """The span of a document that is nearest to a quotation, or to its beginning; None if neither can be searched."""
+    only = {"expression": {"key": "document.id", "op": "=", "value": document_id}}
+    for text in (quotation, quotation[:_BEGINNING]):
+        try:
+            hits = await collection.search(text, k=1, filter=only, context=_CONTEXT, threshold=0)
+        except InvalidInput as error:
+            if "text" not in dict(error.fields):
+                raise
+        else:
+            return Found.of(hits[0]) if len(hits) else None
+    return None
