@@ -1,14 +1,17 @@
 """The product as a process of this program, for one folder.
 
 A process of its own keeps the packages of this program away from the product's, and the product's threads from this
-program's. It listens on a Unix socket that only its user may open, and ends with this program, however that ends.
+program's. It listens on a Unix socket that only its user may open, and ends with this program, however that ends. A
+process that is forked from this program may ask it, too, and neither stops it nor removes its socket.
 """
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
+import weakref
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -58,13 +61,15 @@ class EmbeddedServer:
         self._folder = Path(folder)
         self._environment = _environment(self._folder, settings)
         # A short path: that of a socket has at most 107 bytes.
-        self._home = tempfile.TemporaryDirectory(prefix="spanseek-")
+        home = tempfile.mkdtemp(prefix="spanseek-")
+        self._pid = os.getpid()
+        self._remove_home = weakref.finalize(self, _remove, home, self._pid)
         self._processes: list[subprocess.Popen[str]] = []
         self._page: str | None = None
         try:
-            self.socket = self._start("--socket", str(Path(self._home.name) / "socket"))
+            self.socket = self._start("--socket", str(Path(home) / "socket"))
         except SpanseekError:
-            self._home.cleanup()
+            self._remove_home()
             raise
 
     def serve(self, port: int) -> str:
@@ -74,21 +79,26 @@ class EmbeddedServer:
         return self._page
 
     def end(self) -> ProcessEnded | None:
-        """The error of a process that has ended by itself; None while it runs."""
-        for process in self._processes[:1]:
+        """The error of a process that has ended by itself; None while it runs, and in a forked process."""
+        for process in self._processes[:1] if self._is_own else ():
             with suppress(subprocess.TimeoutExpired):
                 return ProcessEnded(self._folder, process.wait(_END_S))
         return None
 
     def close(self) -> None:
-        """Stop all processes, after the requests that run."""
-        for process in self._processes:
-            _ask_to_stop(process)
-        for process in self._processes:
-            _wait_for(process)
+        """Stop all processes, after the requests that run; a forked process stops none."""
+        if self._is_own:
+            for process in self._processes:
+                process.terminate()
+            for process in self._processes:
+                _wait_for(process)
+            self._remove_home()
         self._processes = []
-        with suppress(OSError):
-            self._home.cleanup()
+
+    @property
+    def _is_own(self) -> bool:
+        """False in a forked process: only its parent can wait for the processes."""
+        return self._pid == os.getpid()
 
     def _start(self, *where: str) -> str:
         # -P: neither the folder of this program nor the present one holds the product's packages.
@@ -105,7 +115,7 @@ class EmbeddedServer:
         said = json.loads(process.stdout.readline() or "{}")
         if "url" not in said:
             self._processes.remove(process)
-            _ask_to_stop(process)
+            process.terminate()
             _wait_for(process)
             detail = said.get("detail") or "The process ended before it was ready; what it said stands above."
             raise ServerNotStarted(detail, said.get("hint", ""), said.get("code", ""))
@@ -120,15 +130,21 @@ def _environment(folder: Path, settings: dict[str, object]) -> dict[str, str]:
     return _DEADLINES | own | named | here
 
 
-def _ask_to_stop(process: subprocess.Popen[str]) -> None:
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            pipe.close()
-
-
 def _wait_for(process: subprocess.Popen[str]) -> None:
+    """Wait until a process has ended that was asked to. Its standard input is not closed before, or it would be asked
+    twice, and no longer wait for its requests.
+    """
     try:
         process.wait(_STOP_S)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            pipe.close()
+
+
+def _remove(home: str, pid: int) -> None:
+    """Remove the folder of a socket, unless this process was forked from the one that made it."""
+    if pid == os.getpid():
+        shutil.rmtree(home, ignore_errors=True)

@@ -1,5 +1,6 @@
 """Errors. Those of the API have a class for every code, in ``spanseek.errors_by_code``."""
 
+import copyreg
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -14,6 +15,10 @@ class SpanseekError(Exception):
 
     hint: str = ""
     retry_after_s: float | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Copied by their values: the arguments of __init__ differ from class to class, and are not kept.
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
     @property
     def did_nothing(self) -> bool:

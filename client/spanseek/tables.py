@@ -5,7 +5,8 @@ Frames are read in slices: memory holds one slice as Python objects, however lon
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final
@@ -49,7 +50,8 @@ def documents_of(data: Any, columns: Columns) -> Iterator[dict[str, object]]:  #
 
 
 def rows_of(data: Any, order: Sequence[str] = ()) -> Iterable[Mapping[str, object]]:  # noqa: ANN401
-    """The rows of a table, of a column or list of texts, or of one object; sorted by columns, if some are named.
+    """The rows of a table, of a column or list of texts, or of one object; sorted by two columns, of ids and of parts,
+    if these are named, with empty cells last.
 
     Raises ``SpanseekError`` for what has none.
     """
@@ -57,19 +59,50 @@ def rows_of(data: Any, order: Sequence[str] = ()) -> Iterable[Mapping[str, objec
     if hasattr(data, "to_frame"):  # a series of pandas or polars
         data = data.to_frame("text")
     if library == "pandas":
-        frame = data.sort_values(list(order), kind="stable") if order else data
+        frame = _sorted_frame(data, order) if order else data
         slices = (frame.iloc[start : start + _SLICE] for start in range(0, len(frame), _SLICE))
         return (row for part in slices for row in part.to_dict("records"))
     if library == "polars":
         frame = data.collect() if hasattr(data, "collect") else data
-        frame = frame.sort(order, maintain_order=True) if order else frame
+        if order:
+            _require(order, frame.columns)
+            frame = frame.sort(order, maintain_order=True, nulls_last=True)
         return frame.iter_rows(named=True, buffer_size=_SLICE)
     if library == "pyarrow" and not hasattr(data, "schema"):  # an array
         data = (each.as_py() for each in data)
     if hasattr(data, "__arrow_c_stream__"):
         return _arrow_rows(data, order)
     rows = map(_row, _listed(data))
-    return sorted(rows, key=lambda row: [str(_cell(row, order[0])), _cell(row, order[1])]) if order else rows
+    return _sorted_rows(rows, *order) if order else rows
+
+
+def _sorted_frame(data: Any, order: Sequence[str]) -> Any:  # noqa: ANN401  a frame of pandas
+    """A frame in the order of ids and parts; ids of several types are compared as texts."""
+    _require(order, data.columns)
+
+    def key(column: Any) -> Any:  # noqa: ANN401  a series of pandas
+        is_mixed = column.name == order[0] and column.dtype == object
+        return column.map(_id_text, na_action="ignore") if is_mixed else column
+
+    with _order_of(order[1]):
+        return data.sort_values(list(order), kind="stable", key=key)
+
+
+def _sorted_rows(rows: Iterable[Mapping[str, object]], id: str, part: str) -> list[Mapping[str, object]]:
+    def key(row: Mapping[str, object]) -> tuple[str, bool, Any]:
+        number = _cell(row, part)
+        return _id_text(_cell(row, id)), is_missing(number), 0 if is_missing(number) else number
+
+    with _order_of(part):
+        return sorted(rows, key=key)
+
+
+@contextmanager
+def _order_of(part: str) -> Iterator[None]:
+    try:
+        yield
+    except TypeError as error:
+        raise SpanseekError(f"The column {part!r} gives the parts no order: give all numbers, or all texts.") from error
 
 
 def _listed(data: Any) -> Iterable[object]:  # noqa: ANN401
@@ -92,8 +125,10 @@ def _arrow_rows(data: Any, order: Sequence[str]) -> Iterator[dict[str, object]]:
     import pyarrow
 
     if order:
-        table = pyarrow.table(data).sort_by([(name, "ascending") for name in order])
-        batches: Iterable[Any] = table.to_batches(max_chunksize=_SLICE)
+        table = pyarrow.table(data)
+        _require(order, table.column_names)
+        ordered = table.sort_by([(name, "ascending") for name in order])
+        batches: Iterable[Any] = ordered.to_batches(max_chunksize=_SLICE)
     else:
         batches = pyarrow.RecordBatchReader.from_stream(data)
     for batch in batches:
@@ -157,10 +192,15 @@ def _text(row: Mapping[str, object], columns: Columns) -> str:
 
 
 def _id(row: Mapping[str, object], columns: Columns, text: str) -> str:
-    """The id of a row; without one that of its text. A whole number is one, too, where pandas has made it a float."""
+    """The id of a row; without one that of its text."""
     value = row.get("id") if columns.id is None else _cell(row, columns.id)
     if is_missing(value):
         return text_id(text)
+    return _id_text(value)
+
+
+def _id_text(value: object) -> str:
+    """An id as a text. A whole number is one, too, where pandas has made it a float."""
     return str(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
@@ -181,6 +221,12 @@ def text_id(text: str) -> str:
 
 
 def _cell(row: Mapping[str, object], name: str) -> object:
-    if name not in row:
-        raise ColumnMissing(f"There is no column {name!r}; there are {', '.join(map(str, row))}.")
+    _require([name], row)
     return row[name]
+
+
+def _require(names: Iterable[str], columns: Collection[object]) -> None:
+    """Raise ``ColumnMissing`` unless there are columns of these names."""
+    for name in names:
+        if name not in columns:
+            raise ColumnMissing(f"There is no column {name!r}; there are {', '.join(map(str, columns))}.")

@@ -29,6 +29,7 @@ _WORDS: Final = {
     "AsyncIterator": "Iterator",
     "connect_async": "connect",
     "open_async": "open",
+    "process_and_loop": "process",
     "AsyncTransport": "Transport",
     "__aenter__": "__enter__",
     "__aexit__": "__exit__",

@@ -1,6 +1,7 @@
 """A server and a folder answer alike."""
 
 import asyncio
+import gc
 import gzip
 import os
 import signal
@@ -275,6 +276,7 @@ def test_a_setting_that_is_none_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # httpcore does not close a socket that is refused
 def test_a_folder_whose_process_was_killed_says_so(tmp_path: Path) -> None:
     with spanseek.open(tmp_path / "data", encoder="hashing") as db:
         assert db._server is not None
@@ -283,3 +285,37 @@ def test_a_folder_whose_process_was_killed_says_so(tmp_path: Path) -> None:
             spanseek.ProcessEnded, match="data: its process ended with status -9; open the folder again"
         ):
             db.collections()
+    gc.collect()
+
+
+FORKED = """
+import os, sys
+import spanseek
+with spanseek.open(sys.argv[1], encoder="hashing") as db:
+    db.collections()
+    ended = os.fork()
+    if not ended:
+        db.collections()
+        db.close()
+        sys.exit()
+    assert os.waitpid(ended, 0)[1] == 0
+    db.collections()
+    read, write = os.pipe()
+    living = os.fork()
+    if not living:
+        os.read(read, 1)
+        try:
+            db.collections()
+        except spanseek.ConnectionFailed as error:
+            os._exit(type(error) is not spanseek.ConnectionFailed)
+    server = db._server._processes[0]
+os.write(write, b"x")
+print(server.returncode, os.path.exists(db._server.socket), os.waitpid(living, 0)[1])
+"""
+
+
+@pytest.mark.slow
+def test_a_forked_process_asks_the_folder_and_leaves_its_end_to_the_parent(tmp_path: Path) -> None:
+    whole = [sys.executable, "-c", FORKED, str(tmp_path / "data")]
+    done = subprocess.run(whole, capture_output=True, text=True, timeout=200)
+    assert done.stdout == "0 False 0\n", done.stderr

@@ -149,6 +149,35 @@ def test_a_missing_column_is_named() -> None:
         list(documents_of([{"line": "x"}], Columns("line", part="part")))
 
 
+@pytest.mark.parametrize("make", frames())
+@pytest.mark.parametrize("columns", [Columns("line", "call", "part"), Columns("line", "id", "turn")])
+def test_a_missing_column_of_parts_is_named_in_every_library(
+    make: Callable[[list[dict[str, Any]]], Any], columns: Columns
+) -> None:
+    with pytest.raises(ColumnMissing, match=r"no column '(part|id)'; there are line, call, turn"):
+        list(documents_of(make([{"line": "late", "call": "a", "turn": 1}]), columns))
+
+
+@pytest.mark.parametrize("make", frames())
+def test_a_part_without_a_number_is_the_last_one(make: Callable[[list[dict[str, Any]]], Any]) -> None:
+    rows = [{"line": line, "call": "a", "turn": turn} for line, turn in (("c", None), ("b", 2), ("a", 1))]
+    (document,) = documents_of(make(rows), Columns("line", "call", "turn"))
+    assert [part["text"] for part in document["parts"]] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("as_frame", [False, True])
+def test_ids_and_numbers_of_several_types(as_frame: bool) -> None:
+    def documents(*cells: tuple[object, object]) -> list[dict[str, Any]]:
+        rows = [{"call": id, "turn": turn, "text": f"{id} {turn}"} for id, turn in cells]
+        frame = pytest.importorskip("pandas").DataFrame(rows, dtype=object) if as_frame else rows
+        return list(documents_of(frame, Columns(id="call", part="turn")))
+
+    (document,) = documents((1, 1), ("1", 3), (1.0, 2))
+    assert (document["id"], [part["text"] for part in document["parts"]]) == ("1", ["1 1", "1.0 2", "1 3"])
+    with pytest.raises(SpanseekError, match="'turn' gives the parts no order: give all numbers, or all texts"):
+        documents((1, 1), (1, {} if as_frame else "2"))  # pandas puts numbers before texts
+
+
 def test_uploads_are_made_as_they_are_sent() -> None:
     made = 0
 

@@ -1,14 +1,18 @@
 """Requests are sent again where that is safe, and nowhere else."""
 
 import asyncio
+import gc
 import json
+import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 import httpx
 import pytest
 
-from spanseek import ApiError, ConnectionFailed, Retries, SpanseekError, connect
+from spanseek import ApiError, ConnectionFailed, Retries, SpanseekError, connect, connect_async
 from spanseek.asynchronous.transport import AsyncTransport
 from spanseek.errors_by_code import BY_CODE, CollectionBusy, InternalError, RateLimited
 from spanseek.synchronous.api import Api
@@ -42,8 +46,12 @@ def api(*replies: Reply, sent: list[httpx.Request] | None = None) -> Api:
             raise reply
         return reply
 
+    return Api(transport(answer))
+
+
+def transport(answer: Callable[[httpx.Request], httpx.Response]) -> Transport:
     http = httpx.Client(base_url="http://server", transport=httpx.MockTransport(answer))
-    return Api(Transport(http, Retries()))
+    return Transport("http://server", lambda: http, Retries())
 
 
 def search(client: Api) -> object:
@@ -106,9 +114,8 @@ def test_a_stream_is_sent_once(waits: list[float]) -> None:
 
 def test_events_are_read_as_they_are_sent() -> None:
     body = ': hello\n\nid: 7\nevent: matched\ndata: {"a":\ndata: 1}\n\nevent: empty\n\ndata: last\n\ndata: cut off'
-    answer = httpx.MockTransport(lambda request: httpx.Response(200, text=body))
-    with httpx.Client(base_url="http://server", transport=answer) as http:
-        events = list(Transport(http, Retries()).events("GET", "/events", repeatable=True))
+    with closing(transport(lambda request: httpx.Response(200, text=body))) as answers:
+        events = list(answers.events("GET", "/events", repeatable=True))
     assert events == [{"id": "7", "event": "matched", "data": '{"a":\n1}'}, {"data": "last"}]
 
 
@@ -122,9 +129,8 @@ def broken(request: httpx.Request) -> httpx.Response:
 
 @pytest.mark.parametrize("kind", ["lines", "events", "pieces"])
 def test_an_answer_that_breaks_off_is_a_failed_connection(kind: str) -> None:
-    transport = Transport(httpx.Client(base_url="http://server", transport=httpx.MockTransport(broken)), Retries())
-    with closing(transport), pytest.raises(ConnectionFailed, match="http://server: peer closed"):
-        list(getattr(transport, kind)("GET", "/x"))
+    with closing(transport(broken)) as answers, pytest.raises(ConnectionFailed, match="http://server: peer closed"):
+        list(getattr(answers, kind)("GET", "/x"))
 
 
 def test_an_asynchronous_answer_breaks_off_alike() -> None:
@@ -137,7 +143,7 @@ def test_an_asynchronous_answer_breaks_off_alike() -> None:
 
     async def read() -> None:
         async with httpx.AsyncClient(base_url="http://server", transport=httpx.MockTransport(broken)) as http:
-            async for _ in AsyncTransport(http, Retries()).lines("GET", "/x"):
+            async for _ in AsyncTransport("http://server", lambda: http, Retries()).lines("GET", "/x"):
                 pass
 
     with pytest.raises(ConnectionFailed, match="http://server: reset"):
@@ -160,6 +166,74 @@ def test_a_closed_client_says_so() -> None:
     db.close()
     with pytest.raises(SpanseekError, match="client is closed"):
         db.collections()
+
+
+def test_a_client_that_another_thread_closes_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    open_api = api(problem("collection_busy", 409, "1"))
+    monkeypatch.setattr("spanseek.synchronous.transport.sleep", lambda seconds: open_api._transport.close())
+    with pytest.raises(SpanseekError, match="client is closed"):
+        search(open_api)
+    asked = api()
+    monkeypatch.setattr(httpx.Client, "build_request", lambda *_, **__: asked._transport.close())
+    with pytest.raises(SpanseekError, match="client is closed"):
+        search(asked)
+
+
+class Ports(BaseHTTPRequestHandler):
+    """Answers with the port of the client: one for each connection."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        port = str(self.client_address[1]).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(port)))
+        self.end_headers()
+        self.wfile.write(port)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def ports() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Ports) as server:
+        server.daemon_threads = True
+        thread = Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_forked_process_has_connections_of_its_own(ports: str) -> None:
+    with connect(ports) as db:
+        own = [db._transport.request("GET", "/").text for _ in range(2)]
+        child = os.fork()
+        if not child:
+            others = [db._transport.request("GET", "/").text for _ in range(2)]
+            os._exit(own[0] in others or others[0] != others[1])
+        assert os.waitpid(child, 0)[1] == 0
+        assert {*own, db._transport.request("GET", "/").text} == {own[0]}
+
+
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+def test_an_asynchronous_client_outlives_an_event_loop(ports: str) -> None:
+    db = connect_async(ports)
+
+    async def ask() -> set[str]:
+        return {(await db._transport.request("GET", "/")).text for _ in range(2)}
+
+    async def ask_and_close() -> set[str]:
+        async with db:
+            return await ask()
+
+    asked = [asyncio.run(ask()), asyncio.run(ask()), asyncio.run(ask_and_close())]
+    assert [len(each) for each in asked] == [1, 1, 1]
+    assert len(set().union(*asked)) == 3
+    with pytest.raises(SpanseekError, match="client is closed"):
+        asyncio.run(ask())
+    gc.collect()  # the connections of loops that have ended
 
 
 @pytest.mark.parametrize(

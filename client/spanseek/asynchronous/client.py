@@ -36,8 +36,12 @@ def connect_async(
     'http://search.internal:8000'
     """
     with valid_requests(url):
-        http = httpx.AsyncClient(base_url=url, headers=authorization(key), timeout=timeout)
-    return AsyncClient(AsyncTransport(http, retries), url)
+        base, headers = httpx.URL(url), authorization(key)
+
+    def over() -> httpx.AsyncClient:
+        return httpx.AsyncClient(base_url=base, headers=headers, timeout=timeout)
+
+    return AsyncClient(AsyncTransport(url, over, retries), url)
 
 
 def open_async(folder: str | os.PathLike[str], *, retries: Retries = Retries(), **settings: object) -> "AsyncClient":
@@ -48,9 +52,12 @@ def open_async(folder: str | os.PathLike[str], *, retries: Retries = Retries(), 
     ``encoder="slice128"``. Raises ``ProductMissing`` and ``ServerNotStarted``.
     """
     server = EmbeddedServer(folder, settings)
-    over = httpx.AsyncHTTPTransport(uds=server.socket)
-    http = httpx.AsyncClient(base_url="http://localhost", transport=over, timeout=_TIMEOUT)
-    return AsyncClient(AsyncTransport(http, retries, server.end), str(folder), server)
+
+    def over() -> httpx.AsyncClient:
+        socket = httpx.AsyncHTTPTransport(uds=server.socket)
+        return httpx.AsyncClient(base_url="http://localhost", transport=socket, timeout=_TIMEOUT)
+
+    return AsyncClient(AsyncTransport("http://localhost", over, retries, server.end), str(folder), server)
 
 
 class AsyncClient:

@@ -11,6 +11,7 @@ import httpx
 
 from spanseek.answers import read
 from spanseek.errors import ConnectionFailed, SpanseekError
+from spanseek.owners import Owner, process_and_loop
 from spanseek.problems import answers_from, problem_of, valid_requests
 from spanseek.retries import Retries
 from spanseek.values import json_of
@@ -20,17 +21,30 @@ Content: TypeAlias = bytes | AsyncIterable[bytes]
 
 
 class AsyncTransport:
-    """Sends requests to one server; ``end`` says whether that has ended for good."""
+    """Sends requests to the server at ``url``; ``end`` says whether that has ended for good.
+
+    ``connect`` makes the connections, for every owner its own.
+    """
 
     def __init__(
-        self, http: httpx.AsyncClient, retries: Retries, end: Callable[[], ConnectionFailed | None] = lambda: None
+        self,
+        url: str,
+        connect: Callable[[], httpx.AsyncClient],
+        retries: Retries,
+        end: Callable[[], ConnectionFailed | None] = lambda: None,
     ) -> None:
-        self._http, self._retries, self._url = http, retries, str(http.base_url)
-        self._answers = partial(answers_from, self._url, end)
+        self._url, self._connect, self._retries = url, connect, retries
+        self._answers = partial(answers_from, url, end)
+        self._owned: dict[Owner, httpx.AsyncClient] = {}
+        self._is_closed = False
 
     async def aclose(self) -> None:
         """Close all connections."""
-        await self._http.aclose()
+        self._is_closed = True
+        own = self._owned.pop(process_and_loop(), None)
+        self._owned.clear()
+        if own is not None:
+            await own.aclose()
 
     async def request(self, method: str, path: str, **fields: Any) -> httpx.Response:  # noqa: ANN401
         """The answer to a request, whole. Raises ``ApiError`` and ``ConnectionFailed``.
@@ -87,8 +101,6 @@ class AsyncTransport:
         content_encoding: str | None = None,
         repeatable: bool = False,
     ) -> httpx.Response:
-        if self._http.is_closed:
-            raise SpanseekError("The client is closed: make a new one.")
         headers = {"Content-Type": content_type} if content is not None or json is not None else {}
         if content_encoding is not None:
             headers["Content-Encoding"] = content_encoding
@@ -96,17 +108,19 @@ class AsyncTransport:
         is_whole = body is None or isinstance(body, bytes)
         for attempt in count(1):
             with valid_requests(self._url):
-                request = self._http.build_request(
-                    method, path, params=_given(params or {}), content=body, headers=headers
-                )
+                http = self._connections()
+                request = http.build_request(method, path, params=_given(params or {}), content=body, headers=headers)
             try:
                 with self._answers():
-                    response = await self._http.send(request, stream=stream)
+                    response = await http.send(request, stream=stream)
                     if response.is_success:
                         return response
                     await response.aread()
             except ConnectionFailed as error:
                 failure: SpanseekError = error
+            except RuntimeError:  # also what httpx raises where another thread has closed the connections
+                self._require_open()
+                raise
             else:
                 await response.aclose()
                 failure = problem_of(response)
@@ -115,6 +129,20 @@ class AsyncTransport:
                 raise failure
             await sleep(seconds)
         raise AssertionError  # pragma: no cover  the loop has no end
+
+    def _connections(self) -> httpx.AsyncClient:
+        self._require_open()
+        owner = process_and_loop()
+        http = self._owned.get(owner)
+        if http is None:
+            for each in [each for each in list(self._owned) if not each.is_alive]:
+                self._owned.pop(each, None)
+            http = self._owned.setdefault(owner, self._connect())
+        return http
+
+    def _require_open(self) -> None:
+        if self._is_closed:
+            raise SpanseekError("The client is closed: make a new one.")
 
 
 def _given(fields: Mapping[str, object], nulls: Sequence[str] = ()) -> dict[str, Any]:

@@ -36,8 +36,12 @@ def connect(
     'http://search.internal:8000'
     """
     with valid_requests(url):
-        http = httpx.Client(base_url=url, headers=authorization(key), timeout=timeout)
-    return Client(Transport(http, retries), url)
+        base, headers = httpx.URL(url), authorization(key)
+
+    def over() -> httpx.Client:
+        return httpx.Client(base_url=base, headers=headers, timeout=timeout)
+
+    return Client(Transport(url, over, retries), url)
 
 
 def open(folder: str | os.PathLike[str], *, retries: Retries = Retries(), **settings: object) -> "Client":
@@ -48,9 +52,12 @@ def open(folder: str | os.PathLike[str], *, retries: Retries = Retries(), **sett
     ``encoder="slice128"``. Raises ``ProductMissing`` and ``ServerNotStarted``.
     """
     server = EmbeddedServer(folder, settings)
-    over = httpx.HTTPTransport(uds=server.socket)
-    http = httpx.Client(base_url="http://localhost", transport=over, timeout=_TIMEOUT)
-    return Client(Transport(http, retries, server.end), str(folder), server)
+
+    def over() -> httpx.Client:
+        socket = httpx.HTTPTransport(uds=server.socket)
+        return httpx.Client(base_url="http://localhost", transport=socket, timeout=_TIMEOUT)
+
+    return Client(Transport("http://localhost", over, retries, server.end), str(folder), server)
 
 
 class Client:
