@@ -85,7 +85,19 @@ export class Client {
 
 /** A path with its parameters: `/collections/{collection}` of `a b` is `/collections/a%20b`. */
 function filled(path: string, values: Record<string, unknown>): string {
-  return path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(values[name])));
+  return path.replace(/\{(\w+)\}/g, (_, name: string) => stepOf(name, values[name]));
+}
+
+/** A parameter as one step of a path. Throws `SpanseekError` for one that would make it another path. */
+function stepOf(name: string, value: unknown): string {
+  const step = String(value ?? "");
+  if (step === "") throw new SpanseekError(`The path has no ${name}.`, 0, "", `Give \`path\` a ${name}.`);
+  // `fetch` resolves them, also if they are encoded.
+  if (step === "." || step === "..") {
+    const hint = "Choose another name. Documents of such ids are deleted by `/collections/{collection}/documents/delete`.";
+    throw new SpanseekError(`${name} cannot be "${step}": in an address it means another path.`, 0, "", hint);
+  }
+  return encodeURIComponent(step);
 }
 
 function queryOf(values: Record<string, unknown>): string {

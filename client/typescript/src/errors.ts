@@ -1,14 +1,15 @@
-/** An answer with an error. `code` is stable, `hint` says what to do; a proxy's error has no code. */
+/** An error of the API or of the client. `code` is stable, `hint` says what to do; a proxy's error has no code. */
 export class SpanseekError extends Error {
   override readonly name = "SpanseekError";
 
   constructor(
     message: string,
-    readonly status: number,
-    readonly code: string,
-    readonly hint: string,
-    readonly fields: readonly { field: string; message: string }[],
-    readonly requestId: string,
+    /** 0 where no answer says it. */
+    readonly status = 0,
+    readonly code = "",
+    readonly hint = "",
+    readonly fields: readonly { field: string; message: string }[] = [],
+    readonly requestId = "",
   ) {
     super(message);
   }

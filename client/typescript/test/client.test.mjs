@@ -58,6 +58,23 @@ test("an error has the code of the API and a hint", async () => {
   });
 });
 
+test("a parameter that would make another path is not sent", async () => {
+  const sent = [];
+  const client = new Client("http://none", { fetch: async (...given) => (sent.push(given), new Response("{}")) });
+  const path = "/collections/{collection}/documents/{document_id}";
+  for (const document_id of ["..", ".", "", undefined]) {
+    await assert.rejects(client.call("delete", path, { path: { collection: "a", document_id } }), (error) => {
+      assert.ok(error instanceof SpanseekError);
+      assert.match(error.message, /document_id/);
+      return error.hint !== "";
+    });
+  }
+  await assert.rejects(client.call("get", "/collections/{collection}", {}), /no collection/);
+  assert.deepEqual(sent, []);
+  await client.call("get", path, { path: { collection: "a", document_id: "../b" } });
+  assert.equal(sent[0][0], "http://none/collections/a/documents/..%2Fb");
+});
+
 test("a request that was refused unprocessed is sent again after Retry-After", async () => {
   const answers = [
     new Response("{}", { status: 429, headers: { "Retry-After": "0" } }),
