@@ -27,4 +27,15 @@ export class SpanseekError extends Error {
       response.headers.get("X-Request-ID") ?? "",
     );
   }
+
+  /** The error where no answer came from an address, or none of Spanseek; a request that was aborted stays one. */
+  static from(failure: unknown, url: string): unknown {
+    if (failure instanceof SyntaxError) {
+      const hint = "Check the address: something else answers there.";
+      return new SpanseekError(`${url} gave no answer of a Spanseek server: ${failure.message}.`, 0, "", hint);
+    }
+    if (!(failure instanceof TypeError)) return failure;
+    const why = failure.cause instanceof Error && failure.cause.message ? failure.cause.message : failure.message;
+    return new SpanseekError(`No answer from ${url}: ${why}.`, 0, "", "Check the address, and that the server runs.");
+  }
 }
