@@ -9,6 +9,7 @@ from app.collections.bounds import span_bounds
 from app.collections.recipes import CollectionOptions, with_representations
 from app.encoders.default_calibrations import default_calibration
 from app.encoders.encoders import Encoders
+from indexer.catalog.aliases import list_aliases
 from indexer.catalog.leases import lease
 from indexer.catalog.names import checked_collection_name
 from indexer.engine.query import Filter
@@ -64,11 +65,22 @@ class CollectionService:
         return self._describe(self._store.catalog.collection(name), reach)
 
     def list(self, is_visible: Callable[[str], bool] = lambda name: True, reach: Filter = Filter()) -> CollectionList:
-        """The visible collections, by name, with the numbers of what is in reach."""
-        collections, damaged = self._store.catalog.collections(), self._store.catalog.damaged()
+        """The visible collections, by name, with the numbers of what is in reach.
+
+        One that is visible by aliases alone has their names.
+        """
+        catalog = self._store.catalog
+        aliases = [each for each in list_aliases(catalog) if is_visible(each.name)]
+
+        def names(collection: str) -> list[str]:
+            if is_visible(collection):
+                return [collection]
+            return [alias.name for alias in aliases if alias.collection == collection]
+
+        listed = {name: self._describe(each, reach) for each in catalog.collections() for name in names(each.name)}
         return CollectionList(
-            tuple(self._describe(each, reach) for each in collections if is_visible(each.name)),
-            tuple(str(error) for error in damaged if is_visible(error.collection)) or None,
+            tuple(replace(listed[name], name=name) for name in sorted(listed)),
+            tuple(str(error) for error in catalog.damaged() if names(error.collection)) or None,
         )
 
     def delete(self, name: str) -> DeletedCollection:

@@ -141,6 +141,8 @@ def create_app(
         openapi_tags=TAGS,
         lifespan=_lifespan(backend, tracing, audit),
         routes=routes,
+        # Clients repeat a DELETE where they are led: that of the document "..", resolved, would be the collection's.
+        redirect_slashes=False,
     )
     app.state.backend, app.state.metrics = backend, figures
     app.state.anonymous_access = access or AnonymousAccess()

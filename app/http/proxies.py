@@ -1,7 +1,7 @@
 """Proxies in front of the server: the addresses that they pass on, and the prefix they serve it under.
 
 Every header about them is believed of trusted proxies alone. By ASGI, ``root_path`` is the prefix and ``path`` begins
-with it: routes, redirects and the OpenAPI document follow from that.
+with it: routes and the OpenAPI document follow from that.
 """
 
 import re

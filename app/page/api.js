@@ -1,7 +1,12 @@
 import { t } from "./words.js";
 
 // The public API, beside the page: both may lie under a prefix. Paths are written as the API names them, from its root.
-const beside = (path) => path.slice(1);
+// A browser resolves the steps . and .. of any address: it would ask for another path, which is not sent.
+function beside(path) {
+  const dots = path.split("?")[0].split("/").find((step) => step === "." || step === "..");
+  if (dots) throw new ApiError(0, { detail: t("no_step", { name: dots }), hint: t("no_step_hint") });
+  return path.slice(1);
+}
 
 // The key is kept for this tab, until it is signed out or closed.
 const KEY = "spanseek-key";
@@ -31,14 +36,14 @@ export class ApiError extends Error {
 }
 
 export async function call(method, path, { body, signal, type = "application/json", accept, reader } = {}) {
-  const used = key;
+  const used = key, address = beside(path);
   const headers = used ? { Authorization: `Bearer ${key}` } : {};
   if (body !== undefined) headers["Content-Type"] = type;
   if (accept) headers.Accept = accept;
   const sent = body === undefined || typeof body === "string" || body instanceof Blob ? body : JSON.stringify(body);
   let response;
   try {
-    response = await fetch(beside(path), { method, headers, body: sent, signal });
+    response = await fetch(address, { method, headers, body: sent, signal });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw unreached();

@@ -31,8 +31,10 @@ export async function returned() {
   sessionStorage.removeItem(PENDING);
   history.replaceState(null, "", pending?.back ?? "./");
   const own = await provider();
-  const isOurs = own && pending?.state === given.get("state") && (given.get("iss") ?? own.issuer) === own.issuer;
-  if (!isOurs || given.has("error")) throw failed(given.get("error_description") || given.get("error") || t("sign_in_lost"));
+  if (!own) return;
+  const isOurs = pending?.state === given.get("state") && (given.get("iss") ?? own.issuer) === own.issuer;
+  if (!isOurs) throw failed(t("sign_in_lost")); // a link of somebody else says nothing here
+  if (given.has("error")) throw failed(given.get("error_description") || given.get("error") || t("sign_in_lost"));
   const { token_endpoint: address } = await discovered(own);
   const body = new URLSearchParams({ grant_type: "authorization_code", code: given.get("code"), redirect_uri: home(), client_id: own.client_id, code_verifier: pending.verifier });
   const answer = await read(address, { method: "POST", body });

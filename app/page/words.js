@@ -24,6 +24,8 @@ export const WORDS = {
 
   unreached: { en: "The server cannot be reached.", de: "Der Server ist nicht zu erreichen." },
   unreached_hint: { en: "Check that it runs, then try again.", de: "Prüfen Sie, ob er läuft, und versuchen Sie es noch einmal." },
+  no_step: { en: "A browser cannot ask for “{name}”: in an address it means another place.", de: "Ein Browser kann „{name}“ nicht abfragen: In einer Adresse steht es für einen anderen Ort." },
+  no_step_hint: { en: "Use the command line or the Python client.", de: "Nehmen Sie die Befehlszeile oder den Python-Client." },
   answered: { en: "The server answered {status}.", de: "Der Server antwortete {status}." },
 
   sign_in: { en: "Sign in", de: "Anmelden" },

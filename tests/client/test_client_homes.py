@@ -173,8 +173,16 @@ def test_ids_may_hold_anything(homes: Homes) -> None:
     homes.agree(lambda db: db.collection("ids").add([{"id": id, "text": "some words"} for id in ids]))
     for id in ids:
         assert homes.agree(lambda db, id=id: db.collection("ids").read(id)).id == id
-    gone = homes.agree(lambda db: db.collection("ids").delete(ids))
-    assert len(gone.results) == 3
+    gone = homes.agree(lambda db: db.collection("ids").delete(ids[::2]))
+    assert len(gone.results) == 2
+    homes.agree(lambda db: db.api.delete_document("ids", ids[1]))
+    assert homes.agree(lambda db: list(db.collection("ids").documents())) == []
+
+
+def test_an_empty_name_names_nothing(homes: Homes) -> None:
+    nobody = homes.connected.collection("")
+    for ask in (nobody.describe, nobody.drop):
+        assert outcome(ask) == "RouteNotFound: There is nothing at /collections/. See /docs."
 
 
 def test_collections_and_phrases_come_and_go(homes: Homes) -> None:

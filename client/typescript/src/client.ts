@@ -47,7 +47,8 @@ export class Client {
     options: Options<M, P>,
   ): Promise<Answer<M, P>> {
     const response = await this.#send(method, path as string, options as Call);
-    return (response.status === 204 ? undefined : await response.json()) as Answer<M, P>;
+    if (response.status === 204) return undefined as Answer<M, P>;
+    return (await this.#read(() => response.json())) as Answer<M, P>;
   }
 
   /** The objects of an answer of NDJSON, as they arrive; ending the loop ends the request. */
@@ -58,12 +59,16 @@ export class Client {
   ): AsyncGenerator<Record<string, unknown>> {
     const response = await this.#send(method, path as string, options as Call);
     let rest = "";
-    for await (const piece of (response.body as ReadableStream<BufferSource>).pipeThrough(new TextDecoderStream())) {
-      const lines = (rest + piece).split("\n");
-      rest = lines.pop() ?? "";
-      for (const line of lines) if (line !== "") yield JSON.parse(line);
+    try {
+      for await (const piece of (response.body as ReadableStream<BufferSource>).pipeThrough(new TextDecoderStream())) {
+        const lines = (rest + piece).split("\n");
+        rest = lines.pop() ?? "";
+        for (const line of lines) if (line !== "") yield JSON.parse(line);
+      }
+      if (rest !== "") yield JSON.parse(rest);
+    } catch (failure) {
+      throw SpanseekError.from(failure, this.#url);
     }
-    if (rest !== "") yield JSON.parse(rest);
   }
 
   async #send(method: Method, path: string, call: Call): Promise<Response> {
@@ -73,7 +78,7 @@ export class Client {
     if (call.body !== undefined) request.body = JSON.stringify(call.body);
     if (call.signal !== undefined) request.signal = call.signal;
     for (let attempt = 1; ; attempt++) {
-      const response = await this.#options.fetch(url, request);
+      const response = await this.#read(() => this.#options.fetch(url, request));
       if (response.ok) return response;
       const failure = await SpanseekError.of(response);
       const wait = attempt < this.#options.attempts ? waitOf(response) : undefined;
@@ -81,11 +86,32 @@ export class Client {
       await new Promise((resume) => setTimeout(resume, wait * 1000));
     }
   }
+
+  /** What is read of the server. Throws `SpanseekError` where nothing comes, or nothing of Spanseek. */
+  async #read<T>(reading: () => Promise<T>): Promise<T> {
+    try {
+      return await reading();
+    } catch (failure) {
+      throw SpanseekError.from(failure, this.#url);
+    }
+  }
 }
 
 /** A path with its parameters: `/collections/{collection}` of `a b` is `/collections/a%20b`. */
 function filled(path: string, values: Record<string, unknown>): string {
-  return path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(values[name])));
+  return path.replace(/\{(\w+)\}/g, (_, name: string) => stepOf(name, values[name]));
+}
+
+/** A parameter as one step of a path. Throws `SpanseekError` for one that would make it another path. */
+function stepOf(name: string, value: unknown): string {
+  const step = String(value ?? "");
+  if (step === "") throw new SpanseekError(`The path has no ${name}.`, 0, "", `Give \`path\` a ${name}.`);
+  // `fetch` resolves them, also if they are encoded.
+  if (step === "." || step === "..") {
+    const hint = "Choose another name. Documents of such ids are deleted by `/collections/{collection}/documents/delete`.";
+    throw new SpanseekError(`${name} cannot be "${step}": in an address it means another path.`, 0, "", hint);
+  }
+  return encodeURIComponent(step);
 }
 
 function queryOf(values: Record<string, unknown>): string {

@@ -1,4 +1,5 @@
 import type { Client } from "./client.js";
+import { SpanseekError } from "./errors.js";
 import type { Answer, Body } from "./operations.js";
 
 /** A document with its text, or with parts that have metadata of their own. */
@@ -103,7 +104,8 @@ export class Collection {
     while (task.finished_at === null) {
       task = await this.client.call("get", "/tasks/{id}", { path: { id: task.id }, query: { wait: LOOK_S } });
     }
-    if (task.status !== "done") throw new Error(`The task ${task.id} is ${task.status}.`);
-    return task;
+    if (task.status === "done") return task;
+    const why = task.error ? `: ${task.error.detail}` : ".";
+    throw new SpanseekError(`The task ${task.id} is ${task.status}${why}`, 0, task.error?.code, task.error?.hint);
   }
 }

@@ -1,5 +1,7 @@
 // Asks a server whose address is in SPANSEEK_URL: `node --test`.
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:net";
 import { test } from "node:test";
 import { Client, SpanseekError } from "../dist/index.js";
 
@@ -15,6 +17,16 @@ async function listed(generator) {
   const all = [];
   for await (const each of generator) all.push(each);
   return all;
+}
+
+/** An address where nothing listens. */
+async function closed() {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address();
+  server.close();
+  await once(server, "close");
+  return `http://127.0.0.1:${port}`;
 }
 
 test("documents are added, read and exported as they were", async () => {
@@ -56,6 +68,55 @@ test("an error has the code of the API and a hint", async () => {
     assert.ok(error.requestId && error.hint);
     return true;
   });
+});
+
+test("every failure is of one class and says what to do", async () => {
+  const of = (answer) => new Client("http://none", { fetch: async () => answer() });
+  const page = () => new Response("<html>Welcome</html>");
+  const broken = () => new Response(new ReadableStream({ pull: (stream) => stream.error(new TypeError("gone")) }));
+  const ended = (error) => () =>
+    Response.json({ id: "t", status: "failed", finished_at: "2026-11-23T09:30:00Z", counts: {}, errors: [], error });
+  const read = (client) => client.call("get", "/collections", {});
+  const exported = (client) => listed(client.collection("a").export());
+  const added = (client) => client.collection("a").add(documents);
+  const full = { code: "storage_full", detail: "There is no room.", hint: "Free some space." };
+  const failures = [
+    [read, new Client(await closed()), /^No answer from http:\/\/127.0.0.1:\d+: .*ECONNREFUSED/],
+    [read, new Client("nowhere"), /^No answer from nowhere: /],
+    [read, of(broken), /^No answer from http:\/\/none: gone\.$/],
+    [exported, of(broken), /^No answer from http:\/\/none: gone\.$/],
+    [read, of(page), /^http:\/\/none gave no answer of a Spanseek server: /],
+    [exported, of(page), /^http:\/\/none gave no answer of a Spanseek server: /],
+    [added, of(ended(full)), /^The task t is failed: There is no room\.$/, "storage_full"],
+  ];
+  for (const [ask, client, message, code = ""] of failures) {
+    await assert.rejects(ask(client), (error) => {
+      assert.ok(error instanceof SpanseekError, error);
+      assert.match(error.message, message);
+      assert.deepEqual([error.status, error.code], [0, code]);
+      return error.hint !== "";
+    });
+  }
+  await assert.rejects(added(of(ended(null))), { name: "SpanseekError", message: "The task t is failed." });
+  const stopped = calls.client.call("get", "/collections", { signal: AbortSignal.abort() });
+  await assert.rejects(stopped, { name: "AbortError" });
+});
+
+test("a parameter that would make another path is not sent", async () => {
+  const sent = [];
+  const client = new Client("http://none", { fetch: async (...given) => (sent.push(given), new Response("{}")) });
+  const path = "/collections/{collection}/documents/{document_id}";
+  for (const document_id of ["..", ".", "", undefined]) {
+    await assert.rejects(client.call("delete", path, { path: { collection: "a", document_id } }), (error) => {
+      assert.ok(error instanceof SpanseekError);
+      assert.match(error.message, /document_id/);
+      return error.hint !== "";
+    });
+  }
+  await assert.rejects(client.call("get", "/collections/{collection}", {}), /no collection/);
+  assert.deepEqual(sent, []);
+  await client.call("get", path, { path: { collection: "a", document_id: "../b" } });
+  assert.equal(sent[0][0], "http://none/collections/a/documents/..%2Fb");
 });
 
 test("a request that was refused unprocessed is sent again after Retry-After", async () => {

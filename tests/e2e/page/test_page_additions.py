@@ -84,6 +84,25 @@ def test_a_request_of_the_reference_is_sent(desktop):
     route.locator("pre").filter(has_text='"name": "sample"').wait_for()
 
 
+def test_a_step_that_would_lead_elsewhere_is_not_sent(desktop):
+    sent = []
+    desktop.on("request", lambda request: sent.append(request.method))
+    desktop.goto("/docs")
+    name = "DELETE /collections/{collection}/documents/{document_id}"
+    route = desktop.locator("details.panel").filter(has=desktop.get_by_text(name, exact=True))
+    route.get_by_text(name, exact=True).click()
+    route.get_by_text("Try it").click()
+    route.get_by_label("collection", exact=True).fill("sample")
+    route.get_by_label("document_id", exact=True).fill("..")
+    route.get_by_role("button", name="Send").click()
+    route.get_by_text("A browser cannot ask for “..”").wait_for()
+    assert "DELETE" not in sent
+    route.get_by_label("document_id", exact=True).fill("..x")
+    route.get_by_role("button", name="Send").click()
+    route.get_by_text("Answer", exact=True).wait_for()
+    assert "DELETE" in sent
+
+
 def test_the_sample_is_loaded_into_an_empty_place(desktop, address):
     there = desktop.request.get(f"{address}/collections").json()
     asked = []

@@ -17,6 +17,7 @@ from tests.provider import CLIENT, Provider, provider
 from tests.serving import running
 
 pytestmark = pytest.mark.slow
+FOREIGN = "/?state=x&error=x&error_description=Your+session+was+stolen"
 
 
 @pytest.fixture(scope="module")
@@ -123,8 +124,19 @@ def test_a_refusal_of_the_provider_is_said_and_a_strange_answer_gives_nothing(br
             page.get_by_role("dialog").get_by_text("that was begun in this tab").wait_for()
             assert page.evaluate("sessionStorage.length") == 0
             assert "stolen" not in page.url
+            page.goto(FOREIGN)
+            page.get_by_role("dialog").get_by_text("that was begun in this tab").wait_for()
+            assert "stolen" not in page.content() + page.url
     finally:
         issuer.refuses = False
+
+
+def test_a_link_of_somebody_else_asks_for_nothing_where_there_is_no_provider(desktop):
+    desktop.goto(FOREIGN)
+    desktop.get_by_label("Phrase", exact=True).wait_for()
+    desktop.wait_for_load_state("networkidle")
+    expect(desktop.get_by_role("dialog")).to_have_count(0)
+    assert "stolen" not in desktop.content() + desktop.url
 
 
 def test_where_there_is_no_provider_only_a_key_is_asked_for(browser, guarded):

@@ -91,6 +91,20 @@ def test_a_key_for_an_alias_survives_a_swap_and_reaches_nothing_else(client, mak
     assert check_whole(client.search(collection="calls", text="parcel", group_by="document")) == "b"
 
 
+def test_a_key_for_an_alias_lists_its_collection_by_this_name(client, make_key) -> None:
+    send(client, "PUT", "/aliases/other", {"collection": "calls-b"})
+    own = client.get("/collections/calls-a").json()
+    granted = (["calls", "absent"], ["other", "calls-b"])
+    by_alias, by_both = [make_key("search", collections=names) for names in granted]
+
+    def listed(key: str) -> list[dict[str, Any]]:
+        client.headers = {"Authorization": f"Bearer {key}"}
+        return client.get("/collections").json()["collections"]
+
+    assert listed(by_alias) == [own | {"name": "calls"}]
+    assert [each["name"] for each in listed(by_both)] == ["calls-b"]
+
+
 def test_a_hundred_swaps_and_a_reindexing_under_eight_searching_clients(client) -> None:
     """No search fails, and each is answered by one generation of one collection, with its documents and threshold."""
     done, answers = asyncio.Event(), {}

@@ -209,6 +209,12 @@ def test_unknown_routes_and_wrong_methods(client, problem) -> None:
     assert response.headers["allow"] == "POST"
 
 
+@pytest.mark.parametrize("method", ["GET", "PUT", "POST", "DELETE"])
+@pytest.mark.parametrize("path", ["/collections/", "/collections/sample/", "/tasks/", "/search/"])
+def test_a_path_with_a_slash_at_its_end_leads_nowhere(client, problem, method: str, path: str) -> None:
+    problem(client.run(client.http.request(method, path)), 404, "route_not_found")
+
+
 def test_unknown_fields_say_where_others_stand(client) -> None:
     def errors(**body):
         found = client.refused(422, "invalid_input", text="cancel", **body)
