@@ -8,8 +8,9 @@ from pathlib import Path
 from spanseek.embedded import ProcessEnded, ServerNotStarted
 from spanseek.errors import ApiError, ConnectionFailed, SpanseekError, TaskFailed
 from spanseek.errors_by_code import BY_CODE
+from spanseek.integrations.writing import DocumentsRefused
 from spanseek.models import TaskDescription
-from spanseek.requests import ThresholdNotFound
+from spanseek.requests import Added, Refused, ThresholdNotFound
 
 TASK = {
     "id": "7",
@@ -39,6 +40,8 @@ def made(kind: type[SpanseekError]) -> SpanseekError:
         return kind("http://server", "reset", was_sent=True)
     if issubclass(kind, TaskFailed):
         return kind(TaskDescription.model_validate(TASK))
+    if issubclass(kind, DocumentsRefused):
+        return kind(Added(1, 0, 2, (Refused(3, "a", "No."),)))
     if issubclass(kind, ServerNotStarted):
         return kind("No.", "Wait.", "storage_full")
     if issubclass(kind, ApiError):

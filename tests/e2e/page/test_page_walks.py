@@ -108,7 +108,7 @@ def test_an_analyst_adds_calls_finds_a_complaint_and_keeps_the_phrase(walk: Any)
     first.get_by_role("button", name="What was said before").click()
     walk.locator(".more .before").get_by_text("How can I help you?").wait_for()
     first.get_by_role("button", name="Yes, it says this").click()
-    walk.get_by_text("1 answer;").wait_for()
+    walk.get_by_text("1 answer, kept in this browser.").wait_for()
     rows = list(csv.DictReader(io.StringIO(export(walk, "CSV, for a spreadsheet").decode("utf-8-sig"))))
     assert rows[0]["document_id"] == "c-1"
     walk.get_by_role("button", name="Save phrase").click()
