@@ -189,28 +189,21 @@ def read_as(body: Any, convert: Callable[[Any], object]) -> GetPydanticSchema:  
     return GetPydanticSchema(lambda _, handler: core_schema.no_info_after_validator_function(convert, handler(body)))
 
 
-def _or_auto(value: object, number: Callable[[object], object]) -> object:
-    return value if value == "auto" else number(value)
+def _or_word(word: str, kind: Any, either: Any) -> GetPydanticSchema:  # noqa: ANN401
+    """A kind of values, or a word. Not by a union, which would report an error for each of its members."""
 
+    def read(value: object, other: Callable[[object], object]) -> object:
+        return value if value == word else other(value)
 
-def _or_all(value: object, names: Callable[[object], object]) -> object:
-    return value if value == "all" else names(value)
-
-
-# Not a union, which would report an error for each of its members.
-NUMBER_OR_AUTO: Final = GetPydanticSchema(
-    lambda _, handler: core_schema.no_info_wrap_validator_function(
-        _or_auto, handler(Similarity | None), json_schema_input_schema=handler(Similarity | Auto | None)
+    return GetPydanticSchema(
+        lambda _, handler: core_schema.no_info_wrap_validator_function(
+            read, handler(kind), json_schema_input_schema=handler(either)
+        )
     )
-)
 
-_NAMES_OR_ALL: Final = GetPydanticSchema(
-    lambda _, handler: core_schema.no_info_wrap_validator_function(
-        _or_all,
-        handler(tuple[QueryText, ...]),
-        json_schema_input_schema=handler(tuple[QueryText, ...] | Literal["all"]),
-    )
-)
+
+NUMBER_OR_AUTO: Final = _or_word("auto", Similarity | None, Similarity | Auto | None)
+_NAMES_OR_ALL: Final = _or_word("all", tuple[QueryText, ...], tuple[QueryText, ...] | Literal["all"])
 
 FilterField: TypeAlias = Annotated[Filter, read_as(FilterBody, FilterBody.filter)]
 

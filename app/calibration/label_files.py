@@ -11,9 +11,12 @@ from typing import Any
 from app.calibration.label_candidates import LabelCandidate, LabelCandidates
 from app.calibration.labels import Label, LabelsRefused, label_from_json, refused
 from indexer.ndjson import InvalidLine, read_ndjson
+from indexer.sources.layout import detect_delimiter
 from models.atomic import replacing
 from models.errors import InvalidInput
 
+# Characters that the delimiter is detected in.
+_SAMPLE = 2**16
 _COLUMNS = (
     "phrase",
     "says",
@@ -143,11 +146,10 @@ def _ndjson_rows(data: bytes, name: str) -> Iterator[LabelRow]:
 def _csv_rows(data: bytes, name: str) -> Iterator[LabelRow]:
     """Rows, with the first one as header. Numbered as in a spreadsheet: a cell may hold several lines.
 
-    The delimiter is that of the header; spreadsheets write a semicolon where the comma is in numbers.
+    The delimiter is detected: spreadsheets write a semicolon where the comma is in numbers.
     """
     number, text = 0, data.decode("utf-8-sig")
-    first = text.partition("\n")[0]
-    delimiter = max(",;\t", key=first.count)
+    delimiter = detect_delimiter(text[:_SAMPLE])
     try:
         header: list[str] = []
         for number, cells in enumerate(csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True), 1):

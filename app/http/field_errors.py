@@ -35,7 +35,7 @@ def field_errors(errors: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str
 
 
 def _place(error: Mapping[str, Any]) -> tuple[str | int, ...]:
-    """Where an error is; of a value that says what else is there, at this value."""
+    """The path of the field at fault; of an object of unknown kind, that of the field that names the kind."""
     discriminator = (error.get("ctx") or {}).get("discriminator")
     return (*error["loc"], *([] if discriminator is None else [discriminator.strip("'")]))
 

@@ -161,7 +161,7 @@ class Check(Answer):
     detail: str | None = None
     """The fault; absent if all is well."""
     hint: str | None = None
-    """What to do about it; absent if all is well."""
+    """The remedy; absent if all is well."""
 
 
 class ClusterState(Answer):

@@ -30,7 +30,7 @@ class Check:
     ok: bool
     code: Annotated[str | None, optional("The error's code; absent if all is well.")] = None
     detail: Annotated[str | None, optional("The fault; absent if all is well.")] = None
-    hint: Annotated[str | None, optional("What to do about it; absent if all is well.")] = None
+    hint: Annotated[str | None, optional("The remedy; absent if all is well.")] = None
 
     @classmethod
     def of(cls, error: SpanseekError | None) -> "Check":

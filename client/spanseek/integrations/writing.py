@@ -1,4 +1,4 @@
-"""What a store does with documents that the server refuses."""
+"""Documents of stores that the server refuses: an error, and nothing lost in silence."""
 
 from spanseek.errors import SpanseekError
 from spanseek.requests import Added
