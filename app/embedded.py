@@ -20,9 +20,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from app.composition import make_encoders, open_store
 from app.http.auth import AnonymousAccess
 from app.main import listen, prepare, require_keys, run, url_of
+from app.services import make_encoders, open_store
 from app.settings import Settings
 from indexer.catalog import schema
 from indexer.disk import full_disk_named, path_refused

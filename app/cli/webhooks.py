@@ -38,20 +38,23 @@ def add_webhook(
     as_json: JsonOption = False,
 ) -> None:
     """Make a webhook, and show the secret of its signatures, which is never shown again."""
+    from app.webhooks.service import WebhookService
     from indexer.catalog.webhooks import WebhookDraft
     from indexer.phrases import EventFilter
 
     filter = EventFilter(tuple(phrase or ()), tuple(tag or ()))
     with open_services() as services:
         draft = WebhookDraft(url, matches, tasks, filter, note, from_beginning=from_beginning)
-        _show_secret(services.webhooks.create(collection, draft), as_json=as_json)
+        _show_secret(services.get(WebhookService).create(collection, draft), as_json=as_json)
 
 
 @webhooks_cli.command("list")
 def list_webhooks(collection: CollectionOption, as_json: JsonOption = False) -> None:
     """List the webhooks of a collection, and whether they fail."""
+    from app.webhooks.service import WebhookService
+
     with open_services() as services:
-        listed = services.webhooks.list(collection)
+        listed = services.get(WebhookService).list(collection)
     if as_json:
         print_json(json_values(listed))
         return
@@ -79,11 +82,12 @@ def change_webhook(
     as_json: JsonOption = False,
 ) -> None:
     """Change a webhook. What it could not deliver is tried again at once. A blank phrase or tag stands for all."""
+    from app.webhooks.service import WebhookService
     from indexer.catalog.webhooks import WebhookChanges
 
     phrases, tags = (None if values is None else tuple(filter(None, values)) for values in (phrase, tag))
     with open_services() as services:
-        changed = services.webhooks.change(
+        changed = services.get(WebhookService).change(
             collection, id, WebhookChanges(url, matches, tasks, phrases, tags, note, paused)
         )
     if as_json:
@@ -95,15 +99,19 @@ def change_webhook(
 @webhooks_cli.command("secret")
 def renew_secret(id: IdArgument, collection: CollectionOption, as_json: JsonOption = False) -> None:
     """Make a new secret, for all deliveries from now on."""
+    from app.webhooks.service import WebhookService
+
     with open_services() as services:
-        _show_secret(services.webhooks.renew_secret(collection, id), as_json=as_json)
+        _show_secret(services.get(WebhookService).renew_secret(collection, id), as_json=as_json)
 
 
 @webhooks_cli.command("delete")
 def delete_webhook(id: IdArgument, collection: CollectionOption) -> None:
     """Delete a webhook, with its dead letters."""
+    from app.webhooks.service import WebhookService
+
     with open_services() as services:
-        services.webhooks.delete(collection, id)
+        services.get(WebhookService).delete(collection, id)
     out.print(f"The webhook {id} is deleted.", markup=False)
 
 
@@ -116,8 +124,10 @@ def list_dead_letters(
     as_json: JsonOption = False,
 ) -> None:
     """List the deliveries that failed for too long, the oldest first."""
+    from app.webhooks.service import WebhookService
+
     with open_services() as services:
-        page = services.webhooks.dead_letters(collection, id, limit, after)
+        page = services.get(WebhookService).dead_letters(collection, id, limit, after)
     if as_json:
         print_json(json_values(page))
         return
@@ -135,16 +145,20 @@ def list_dead_letters(
 @webhooks_cli.command("send")
 def send_again(id: IdArgument, number: NumberArgument, collection: CollectionOption) -> None:
     """Let the server send a dead letter again, before anything else."""
+    from app.webhooks.service import WebhookService
+
     with open_services() as services:
-        services.webhooks.send_again(collection, id, number)
+        services.get(WebhookService).send_again(collection, id, number)
     out.print(f"The server sends the dead letter {number} again.")
 
 
 @webhooks_cli.command("discard")
 def discard(id: IdArgument, number: NumberArgument, collection: CollectionOption) -> None:
     """Delete a dead letter: it is never sent."""
+    from app.webhooks.service import WebhookService
+
     with open_services() as services:
-        services.webhooks.delete_letter(collection, id, number)
+        services.get(WebhookService).delete_letter(collection, id, number)
     out.print(f"The dead letter {number} is deleted.")
 
 

@@ -11,7 +11,6 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Route
 
 from app import __version__
-from app.composition import Services, make_encoders, make_executor, open_store
 from app.encoders.encoders import Encoders
 from app.http import metrics
 from app.http.audit import AuditLog, AuditMiddleware
@@ -62,6 +61,7 @@ from app.http.routes import (
 from app.http.sign_in import Provider
 from app.http.stages import Observe, Stage
 from app.http.tracing import Tracing, TracingMiddleware
+from app.services import Services, make_encoders, make_executor, open_store
 from app.settings import Settings, listed
 from app.webhooks.addresses import AddressRules
 from indexer.catalog.keys import record_uses
@@ -127,7 +127,9 @@ def create_app(
     figures = Metrics(backend.waiting, backend.damaged_segments, backend.task_backlog, stages, backend.executor.members)
     audit = AuditLog.of(settings)
     provider = Provider.of(settings)
-    AddressRules.of(listed(settings.webhook_networks))  # what is no network is refused now, not by the first delivery
+    AddressRules.allowing(
+        listed(settings.webhook_networks)
+    )  # what is no network is refused now, not by the first delivery
     page = Page.load() if provider is None else Page.load(provider.origin)
     routers = [*(resource.router for resource in _RESOURCES), page_router(page)]
     # As they are: routers that are included are built once more, in two seconds of the first request.

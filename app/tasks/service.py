@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final, get_args
+from typing import Any, Final, Self, get_args
 
 from app.cursors import check_limit, cursor_at, position_of
 from app.mining.tables import TableName, table_of
+from app.services import Services
 from app.tabular import Format
 from app.tasks.answers import KindName, TaskDescription, TaskPage
 from app.tasks.kinds import KINDS, UNDONE
@@ -53,6 +54,11 @@ class TaskService:
         self.queued: Callable[[], object] = _nobody
         self.ended: Callable[[], object] = _nobody
         self._abandoned: set[str] = set()
+
+    @classmethod
+    def of(cls, services: Services) -> Self:
+        """Make it for a registry of services."""
+        return cls(services.store, backlog=services.settings.task_backlog_bytes)
 
     def spool(self, id: str) -> Spool:
         """The files of a task."""

@@ -1,8 +1,10 @@
 """Webhooks, for every interface."""
 
 from dataclasses import replace
+from typing import Self
 
 from app.cursors import check_limit
+from app.services import Services
 from app.webhooks.addresses import AddressRules, checked_url
 from app.webhooks.answers import DeadLetter, DeadLetterPage, WebhookDescription, WebhookList
 from app.webhooks.signing import SigningKey
@@ -28,6 +30,11 @@ class WebhookService:
 
     def __init__(self, catalog: Catalog, key: SigningKey, rules: AddressRules) -> None:
         self._catalog, self._key, self._rules = catalog, key, rules
+
+    @classmethod
+    def of(cls, services: Services) -> Self:
+        """Make it for a registry of services."""
+        return cls(services.store.catalog, services.get(SigningKey), services.get(AddressRules))
 
     def create(self, collection: str, draft: WebhookDraft) -> WebhookDescription:
         """Make a webhook; the answer alone has its secret. Raises ``InvalidInput`` for a URL that it cannot have."""

@@ -12,8 +12,9 @@ import secrets
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
+from app.services import Services
 from indexer.catalog.webhooks import Secret
 from models.atomic import fsync, fsync_open
 from models.errors import SpanseekError
@@ -42,6 +43,11 @@ class SigningKey:
 
     def __init__(self, data_dir: Path) -> None:
         self._path = data_dir / KEY_FILE
+
+    @classmethod
+    def of(cls, services: Services) -> Self:
+        """Make it for a registry of services."""
+        return cls(services.store.data_dir)
 
     @cached_property
     def _key(self) -> bytes:

@@ -3,9 +3,11 @@
 import logging
 import threading
 from datetime import timedelta
-from typing import Final
+from typing import Final, Self
 
 from app import __version__
+from app.services import Services
+from app.webhooks.addresses import AddressRules
 from app.webhooks.deliveries import Delivery, next_delivery
 from app.webhooks.sending import DeliveryFailed, Sender
 from app.webhooks.signing import SigningKey, WebhookKeyLost, signature
@@ -49,6 +51,15 @@ class WebhookWorkers:
         ]
         for thread in self._threads:
             thread.start()
+
+    @classmethod
+    def of(cls, services: Services) -> Self:
+        """Start the workers of a server."""
+        settings = services.settings
+        timeout_s, given_up = settings.webhook_timeout_s, timedelta(hours=settings.webhook_hours)
+        sender = Sender(services.get(AddressRules), timeout_s=timeout_s)
+        key, threads = services.get(SigningKey), settings.webhook_workers
+        return cls(services.store.catalog, key, sender, threads=threads, timeout_s=timeout_s, given_up=given_up)
 
     def close(self) -> None:
         """Stop, after the deliveries that are under way; what is not received then is sent by the next server."""

@@ -3,7 +3,7 @@
 from datetime import timedelta
 from pathlib import Path
 
-from app.composition import open_store
+from app.services import open_store
 from app.settings import Settings
 from app.webhooks.addresses import AddressRules
 from app.webhooks.sending import Sender

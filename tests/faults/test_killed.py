@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from app.webhooks.service import WebhookService
 from indexer.catalog.webhooks import WebhookDraft
 from tests.faults.crashing import KillAt, Victim
 from tests.faults.operations import DELIVERY, OPERATIONS, chosen
@@ -80,7 +81,7 @@ def test_killed_while_a_webhook_sends(copies: Any, tmp_path: Path) -> None:
 
 def webhook(place: Place, url: str) -> None:
     with place.services() as services:
-        services.webhooks.create("c", WebhookDraft(url, from_beginning=True))
+        services.get(WebhookService).create("c", WebhookDraft(url, from_beginning=True))
 
 
 def events(receiver: Receiver) -> list[tuple[str, int]]:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from app.composition import Services, open_store
 from app.requests import SearchRequest
+from app.search.service import SearchService
+from app.services import Services, open_store
 from app.settings import Settings
 from indexer.catalog import schema
 from indexer.indexing.pipeline import IndexJob
@@ -57,7 +58,7 @@ def test_a_collection_is_indexed_and_searched_with_an_installed_encoder(tmp_path
         assert encoder.dim == 16
         collection = store.catalog.create_collection("c", Recipe("toy", encoder.fingerprint, encoder.dim))
         IndexJob(store, encoder, collection).run([document("a", "Please cancel my subscription.")])
-        (answer,) = services.search.search(SearchRequest("c", text="cancel my subscription", top_k=1))
+        (answer,) = services.get(SearchService).search(SearchRequest("c", text="cancel my subscription", top_k=1))
     assert [(hit.document_id, hit.text) for hit in answer.hits] == [("a", "cancel my subscription")]
     assert answer.hits[0].raw == pytest.approx(1, abs=1e-3)
 

@@ -13,7 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.composition import Services, open_store
+from app.collections.documents import DocumentService
+from app.collections.service import CollectionService
+from app.services import Services, open_store
 from app.settings import Settings
 from indexer.archives.archive import CATALOG
 from indexer.archives.create import create_archive
@@ -324,13 +326,15 @@ def test_such_a_collection_is_named_in_lists_and_can_be_deleted(tmp_path: Path) 
     with closing(open_store(made)) as store:
         services = Services(made, store)
         for name in ("bad", "good"):
-            services.documents.upsert(services.collections.create(name).collection.name, [document("a", "A text.")])
+            services.get(DocumentService).upsert(
+                services.get(CollectionService).create(name).collection.name, [document("a", "A text.")]
+            )
         with store.catalog.database.write() as connection:
             connection.exec_driver_sql("UPDATE collections SET representations = '[1]' WHERE name = 'bad'")
-        listed = services.collections.list()
+        listed = services.get(CollectionService).list()
         assert [each.name for each in listed.collections] == ["good"]
         assert listed.damaged == (str(store.catalog.damaged()[0]),)
-        assert services.collections.list(lambda name: name != "bad").damaged is None
-        services.collections.delete("bad")
-        assert services.collections.list().damaged is None
-        assert services.collections.create("bad").is_new
+        assert services.get(CollectionService).list(lambda name: name != "bad").damaged is None
+        services.get(CollectionService).delete("bad")
+        assert services.get(CollectionService).list().damaged is None
+        assert services.get(CollectionService).create("bad").is_new

@@ -10,7 +10,7 @@ from app.webhooks.addresses import AddressRules
 from app.webhooks.sending import DeliveryFailed, Sender, resolved
 from tests.receivers import Receiver, dripping, free_port, receiving
 
-LOCAL = AddressRules.of(["127.0.0.0/8"])
+LOCAL = AddressRules.allowing(["127.0.0.0/8"])
 
 
 def sender(rules: AddressRules = LOCAL, timeout_s: float = 60.0, names: dict[str, list[str]] | None = None) -> Sender:
