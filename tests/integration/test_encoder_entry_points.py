@@ -15,6 +15,7 @@ from indexer.catalog import schema
 from indexer.indexing.pipeline import IndexJob
 from indexer.types import Recipe
 from models.encoders.registry import ENCODERS, EncoderOptions, encoder_names, load_encoder, load_nuggets, weights_folder
+from models.entry_points import installed
 from models.errors import UnknownEncoder
 from tests.workspace import document
 
@@ -44,7 +45,9 @@ def _distribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
     (metadata / "entry_points.txt").write_text(ENTRY_POINTS)
     (metadata.parent / "toy_encoder.py").write_text(MODULE)
     monkeypatch.syspath_prepend(str(metadata.parent))
+    installed.cache_clear()
     yield
+    installed.cache_clear()
     sys.modules.pop("toy_encoder", None)
 
 
