@@ -1,4 +1,6 @@
-"""The kinds of tasks. To add one, write a function of a ``TaskContext``, and name it in ``KINDS`` and in ``KindName``.
+"""The kinds of tasks. One of the core is a function of a ``TaskContext`` that ``KINDS`` and ``KindName`` name.
+
+One of a plug-in is a ``TaskKind`` that an entry point of the group ``spanseek.tasks`` names.
 
 A kind can be killed at any moment and run again: it does what is left. It returns its result as JSON values, looks at
 ``context.stop`` while it works, and raises ``TaskStopped`` where it ends before its work does.
@@ -29,6 +31,7 @@ from indexer.errors import (
     StorageFull,
     TextNotStored,
 )
+from models.entry_points import entry_points_of
 from models.errors import (
     BackboneMismatch,
     BackboneMissing,
@@ -259,5 +262,30 @@ KINDS: Final[Mapping[str, TaskKind]] = {
         TaskKind("mine", run_mine, "phrases"),
     )
 }
-# The kinds of which a worker removes what a cancelled task has made.
-UNDONE: Final = tuple(name for name, kind in KINDS.items() if kind.undo is not _nothing)
+
+
+def kind_named(name: str) -> TaskKind:
+    """A kind by name. One that is not installed ends its tasks with an error.
+
+    >>> kind_named("upload").unit, kind_named("brew").unit
+    ('bytes', 'steps')
+    """
+    if name in KINDS:
+        return KINDS[name]
+    point = entry_points_of("spanseek.tasks").get(name)
+    return TaskKind(name, _missing) if point is None else point.load()
+
+
+def undone() -> tuple[str, ...]:
+    """The kinds of which a worker removes what a cancelled task has made."""
+    kinds = map(kind_named, (*KINDS, *entry_points_of("spanseek.tasks")))
+    return tuple(kind.name for kind in kinds if kind.undo is not _nothing)
+
+
+def _missing(context: TaskContext) -> Mapping[str, JsonValue]:
+    """Fail, for a kind that no installed distribution has."""
+    raise InvalidInput(
+        f"No task of the kind {context.claim.task.kind} can run here.",
+        hint="Install the plug-in that it comes from, and start it again.",
+        field="kind",
+    )

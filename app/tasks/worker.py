@@ -10,7 +10,7 @@ from typing import Final, Self
 
 from app.services import Services
 from app.tasks.context import TaskContext, TaskStopped
-from app.tasks.kinds import KINDS
+from app.tasks.kinds import kind_named
 from app.tasks.service import TaskService, spool_root
 from app.tasks.spool import Spool
 from indexer.catalog.claims import Claim, claim_task, finish_task, release_task, renew_claim, retry_task
@@ -123,7 +123,7 @@ class TaskWorkers:
                 self._failed(context, error)
 
     def _run_claimed(self, context: TaskContext) -> None:
-        kind, claim = KINDS[context.claim.task.kind], context.claim
+        kind, claim = kind_named(context.claim.task.kind), context.claim
         try:
             if context.stop():
                 raise TaskStopped
@@ -150,7 +150,7 @@ class TaskWorkers:
         if named is None:
             _log.error("task %s failed in an unforeseen way", claim.task.id, exc_info=error)
         reason = named or _unforeseen(error)
-        if KINDS[claim.task.kind].ends(named or error, claim.task.failures):
+        if kind_named(claim.task.kind).ends(named or error, claim.task.failures):
             self._end(claim, "failed", error=reason)
             return
         again = retry_task(self._services.store.catalog, claim, reason)
