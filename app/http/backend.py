@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 from app.collections.documents import DocumentService
 from app.http.event_watch import EventWatch
@@ -28,7 +28,6 @@ from app.services import Made, Services
 from app.tasks.service import TaskService
 from app.tasks.worker import TaskWorkers
 from app.texts.spans import SpanService
-from app.webhooks.worker import WebhookWorkers
 from indexer.catalog import schema
 from indexer.catalog.erasing import finish_erasing
 from indexer.catalog.matches import last_events
@@ -37,6 +36,7 @@ from indexer.engine.executor import Executor
 from indexer.errors import CatalogUnavailable, ExecutorUnavailable
 from indexer.types import Collection
 from models.encoders.base import Encoder, encode_queries
+from models.entry_points import entry_points_of
 from models.errors import InvalidInput, SpanseekError
 
 Result = TypeVar("Result")
@@ -71,6 +71,13 @@ class Limits:
     lease_wait_s: float = 0.0
 
 
+class Started(Protocol):
+    """What a plug-in starts with a server: an entry point of the group ``spanseek.services`` makes it of services."""
+
+    def close(self) -> None:
+        """Stop it."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Opened:
     services: Services
@@ -80,10 +87,10 @@ class _Opened:
     tuning: JobLane
     texts: JobLane
     workers: TaskWorkers
-    senders: WebhookWorkers
+    of_plugins: tuple[Started, ...]
 
     def close(self) -> None:
-        for part in (self.senders, self.workers, self.search, self.spans, self.writing, self.tuning, self.texts):
+        for part in (*self.of_plugins, self.workers, self.search, self.spans, self.writing, self.tuning, self.texts):
             part.close()
         self.services.store.close()
 
@@ -265,7 +272,7 @@ class Backend:
             JobLane("tune", timeout=late, hint="Request less at once, or use the command line.", limit=limit),
             JobLane("texts", timeout=late, hint="Send less at once.", limit=limit),
             TaskWorkers.of(services),
-            WebhookWorkers.of(services),
+            tuple(point.load()(services) for point in entry_points_of("spanseek.services").values()),
         )
 
 

@@ -4,8 +4,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
@@ -20,8 +19,6 @@ from app.phrases.service import PhraseService
 from app.services import Services
 from app.tasks.service import TaskService
 from app.tasks.worker import TaskWorkers
-from app.webhooks.sending import Sender
-from app.webhooks.worker import WebhookWorkers
 from indexer.errors import CollectionExists, CollectionNotFound
 from indexer.indexing.pipeline import JobHooks
 from indexer.phrases import PhraseDraft
@@ -115,16 +112,6 @@ def _delete_collection(services: Services) -> None:
         services.get(CollectionService).delete("c")
 
 
-def _deliver(services: Services) -> None:
-    """Send all that webhooks have to send, in this thread."""
-    sender = Sender(services._address_rules, timeout_s=5)
-    workers = WebhookWorkers(
-        services.store.catalog, services._signing_key, sender, threads=0, timeout_s=5, given_up=timedelta(hours=1)
-    )
-    while workers.turn():
-        pass
-
-
 OPERATIONS: Mapping[str, Operation] = {
     "ingestion": Operation((_upsert(20, 30, 1), _upsert(0, 8, 3), _upsert(30, 50, 0))),
     "delete": Operation((_delete(1, 2, 3), _delete(20))),
@@ -138,9 +125,6 @@ OPERATIONS: Mapping[str, Operation] = {
     "upload": Operation((_receive, run_tasks)),
     "drop": Operation((_delete_collection,)),
 }
-# Its receiver says what of it was done.
-DELIVERY: Final = "delivery"
-ALL: Final = {**OPERATIONS, DELIVERY: Operation((_deliver,))}
 
 
 def chosen(*short: str) -> list[Any]:

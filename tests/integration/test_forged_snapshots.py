@@ -26,7 +26,6 @@ from indexer.catalog.publish import remove
 from indexer.catalog.schema import upgrade
 from indexer.catalog.tables import OF_INSTALLATION, metadata
 from indexer.catalog.thresholds import set_threshold
-from indexer.catalog.webhooks import list_webhooks
 from indexer.errors import SnapshotInvalid
 from indexer.indexing.deletion import delete_collection
 from indexer.indexing.verification import verify_store
@@ -155,28 +154,6 @@ FORGED: dict[str, tuple[str, str]] = {
 def test_rows_that_fit_nothing_are_refused(workspace: Workspace, good: Path, tmp_path: Path, name: str) -> None:
     sql, reason = FORGED[name]
     assert reason in refused(workspace, forge(good, tmp_path / "f.tar", sql))
-
-
-def test_a_webhook_that_somebody_put_into_a_snapshot_is_not_restored(
-    workspace: Workspace, good: Path, tmp_path: Path
-) -> None:
-    """It would send the texts of the restored collection to whoever made the snapshot."""
-
-    def planted(connection: sqlite3.Connection) -> None:
-        columns = connection.execute("SELECT name, type FROM pragma_table_info('webhooks')").fetchall()
-        values: dict[str, Any] = dict.fromkeys((name for name, _ in columns), 0)
-        values |= {"id": "a" * 16, "url": "https://evil.example/", "phrases": "[]", "tags": "[]", "matches": 1}
-        values["collection_id"] = connection.execute("SELECT id FROM collections").fetchone()[0]
-        values |= dict.fromkeys(("created_at", "changed_at"), "2026-01-01 00:00:00.000000")
-        names, places = ", ".join(values), ", ".join("?" for _ in values)
-        connection.execute(f"INSERT INTO webhooks ({names}) VALUES ({places})", list(values.values()))
-
-    restored = restore_archive(workspace.store, forge(good, tmp_path / "f.tar", planted), "planted")
-    try:
-        assert list_webhooks(workspace.catalog, restored.name) == ()
-    finally:
-        with lease(workspace.catalog, restored.name) as held:
-            delete_collection(workspace.store, held)
 
 
 def test_pages_that_lead_back_to_themselves_yield_no_more_than_their_file(

@@ -6,8 +6,6 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from typing import Final, Self, TypeAlias
 from urllib.parse import urlsplit
 
-from app.services import Services
-from app.settings import listed
 from models.errors import InvalidInput
 
 Address: TypeAlias = IPv4Address | IPv6Address
@@ -28,11 +26,6 @@ class AddressRules:
     """
 
     allowed: tuple[IPv4Network | IPv6Network, ...] = ()
-
-    @classmethod
-    def of(cls, services: Services) -> Self:
-        """The rules by the settings."""
-        return cls.allowing(listed(services.settings.webhook_networks))
 
     @classmethod
     def allowing(cls, networks: Iterable[str]) -> Self:

@@ -8,9 +8,11 @@ from app.answers import json_values
 from app.cli.console import CollectionOption, JsonOption, err, one_line, open_services, out, print_json
 
 if TYPE_CHECKING:
-    from app.webhooks.answers import WebhookDescription
+    from spanseek_webhooks.answers import WebhookDescription
 
-webhooks_cli = typer.Typer(help="Addresses that are told of matches and of ended tasks.", no_args_is_help=True)
+webhooks_cli = typer.Typer(
+    help="Addresses that are told of matches and of ended tasks.", no_args_is_help=True, rich_help_panel="Search"
+)
 IdArgument = Annotated[str, typer.Argument(help="The webhook's id.")]
 NumberArgument = Annotated[int, typer.Argument(min=1, help="The dead letter's number.")]
 PhraseOption = Annotated[
@@ -38,9 +40,9 @@ def add_webhook(
     as_json: JsonOption = False,
 ) -> None:
     """Make a webhook, and show the secret of its signatures, which is never shown again."""
-    from app.webhooks.service import WebhookService
-    from indexer.catalog.webhooks import WebhookDraft
     from indexer.phrases import EventFilter
+    from spanseek_webhooks.rows import WebhookDraft
+    from spanseek_webhooks.service import WebhookService
 
     filter = EventFilter(tuple(phrase or ()), tuple(tag or ()))
     with open_services() as services:
@@ -51,7 +53,7 @@ def add_webhook(
 @webhooks_cli.command("list")
 def list_webhooks(collection: CollectionOption, as_json: JsonOption = False) -> None:
     """List the webhooks of a collection, and whether they fail."""
-    from app.webhooks.service import WebhookService
+    from spanseek_webhooks.service import WebhookService
 
     with open_services() as services:
         listed = services.get(WebhookService).list(collection)
@@ -82,8 +84,8 @@ def change_webhook(
     as_json: JsonOption = False,
 ) -> None:
     """Change a webhook. What it could not deliver is tried again at once. A blank phrase or tag stands for all."""
-    from app.webhooks.service import WebhookService
-    from indexer.catalog.webhooks import WebhookChanges
+    from spanseek_webhooks.rows import WebhookChanges
+    from spanseek_webhooks.service import WebhookService
 
     phrases, tags = (None if values is None else tuple(filter(None, values)) for values in (phrase, tag))
     with open_services() as services:
@@ -99,7 +101,7 @@ def change_webhook(
 @webhooks_cli.command("secret")
 def renew_secret(id: IdArgument, collection: CollectionOption, as_json: JsonOption = False) -> None:
     """Make a new secret, for all deliveries from now on."""
-    from app.webhooks.service import WebhookService
+    from spanseek_webhooks.service import WebhookService
 
     with open_services() as services:
         _show_secret(services.get(WebhookService).renew_secret(collection, id), as_json=as_json)
@@ -108,7 +110,7 @@ def renew_secret(id: IdArgument, collection: CollectionOption, as_json: JsonOpti
 @webhooks_cli.command("delete")
 def delete_webhook(id: IdArgument, collection: CollectionOption) -> None:
     """Delete a webhook, with its dead letters."""
-    from app.webhooks.service import WebhookService
+    from spanseek_webhooks.service import WebhookService
 
     with open_services() as services:
         services.get(WebhookService).delete(collection, id)
@@ -124,7 +126,7 @@ def list_dead_letters(
     as_json: JsonOption = False,
 ) -> None:
     """List the deliveries that failed for too long, the oldest first."""
-    from app.webhooks.service import WebhookService
+    from spanseek_webhooks.service import WebhookService
 
     with open_services() as services:
         page = services.get(WebhookService).dead_letters(collection, id, limit, after)
@@ -145,7 +147,7 @@ def list_dead_letters(
 @webhooks_cli.command("send")
 def send_again(id: IdArgument, number: NumberArgument, collection: CollectionOption) -> None:
     """Let the server send a dead letter again, before anything else."""
-    from app.webhooks.service import WebhookService
+    from spanseek_webhooks.service import WebhookService
 
     with open_services() as services:
         services.get(WebhookService).send_again(collection, id, number)
@@ -155,7 +157,7 @@ def send_again(id: IdArgument, number: NumberArgument, collection: CollectionOpt
 @webhooks_cli.command("discard")
 def discard(id: IdArgument, number: NumberArgument, collection: CollectionOption) -> None:
     """Delete a dead letter: it is never sent."""
-    from app.webhooks.service import WebhookService
+    from spanseek_webhooks.service import WebhookService
 
     with open_services() as services:
         services.get(WebhookService).delete_letter(collection, id, number)

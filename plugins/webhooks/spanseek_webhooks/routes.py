@@ -14,13 +14,13 @@ from app.http.responses import answer_response
 from app.http.routes.phrases import PhraseName, Tags
 from app.http.schemas import CollectionPath, Note
 from app.requests import Body
-from app.webhooks.addresses import MAX_URL
-from app.webhooks.answers import DeadLetterPage, DeletedWebhook, LetterStatus, WebhookDescription, WebhookList
-from app.webhooks.service import WebhookService
-from indexer.catalog.letters import MAX_NUMBER
 from indexer.catalog.names import checked_tags
-from indexer.catalog.webhooks import WebhookChanges, WebhookDraft
 from indexer.phrases import EventFilter
+from spanseek_webhooks.addresses import MAX_URL
+from spanseek_webhooks.answers import DeadLetterPage, DeletedWebhook, LetterStatus, WebhookDescription, WebhookList
+from spanseek_webhooks.letters import MAX_NUMBER
+from spanseek_webhooks.rows import WebhookChanges, WebhookDraft
+from spanseek_webhooks.service import WebhookService
 
 router = api_router(
     prefix="/collections/{collection}/webhooks", tags=["webhooks"], responses=problems(401, 403, 404, 422)

@@ -5,13 +5,13 @@ from typing import Self
 
 from app.cursors import check_limit
 from app.services import Services
-from app.webhooks.addresses import AddressRules, checked_url
-from app.webhooks.answers import DeadLetter, DeadLetterPage, WebhookDescription, WebhookList
-from app.webhooks.signing import SigningKey
 from indexer.catalog.collections import Catalog
-from indexer.catalog.letters import dead_letters, delete_letter, revive_letter
 from indexer.catalog.names import checked_phrase_name
-from indexer.catalog.webhooks import (
+from models.errors import InvalidInput
+from spanseek_webhooks.addresses import AddressRules, checked_url
+from spanseek_webhooks.answers import DeadLetter, DeadLetterPage, WebhookDescription, WebhookList
+from spanseek_webhooks.letters import dead_letters, delete_letter, revive_letter
+from spanseek_webhooks.rows import (
     Secret,
     WebhookChanges,
     WebhookDraft,
@@ -22,7 +22,8 @@ from indexer.catalog.webhooks import (
     get_webhook,
     list_webhooks,
 )
-from models.errors import InvalidInput
+from spanseek_webhooks.settings import WebhookSettings
+from spanseek_webhooks.signing import SigningKey
 
 
 class WebhookService:
@@ -34,7 +35,7 @@ class WebhookService:
     @classmethod
     def of(cls, services: Services) -> Self:
         """Make it for a registry of services."""
-        return cls(services.store.catalog, services.get(SigningKey), services.get(AddressRules))
+        return cls(services.store.catalog, services.get(SigningKey), services.settings.of(WebhookSettings).rules)
 
     def create(self, collection: str, draft: WebhookDraft) -> WebhookDescription:
         """Make a webhook; the answer alone has its secret. Raises ``InvalidInput`` for a URL that it cannot have."""

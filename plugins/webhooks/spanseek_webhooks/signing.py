@@ -15,19 +15,13 @@ from pathlib import Path
 from typing import Final, Self
 
 from app.services import Services
-from indexer.catalog.webhooks import Secret
 from models.atomic import fsync, fsync_open
-from models.errors import SpanseekError
+from spanseek_webhooks.errors import WebhookKeyLost
+from spanseek_webhooks.rows import Secret
 
 KEY_FILE: Final = "webhooks.key"
 PREFIX: Final = "whsec_"
 _BYTES: Final = 32
-
-
-class WebhookKeyLost(SpanseekError):
-    """The key file is not the one that the secret of the webhook was made with."""
-
-    code = "webhook_key_lost"
 
 
 class SigningKey:

@@ -4,8 +4,8 @@ from ipaddress import ip_address
 
 import pytest
 
-from app.webhooks.addresses import AddressRules, checked_url
 from models.errors import InvalidInput
+from spanseek_webhooks.addresses import AddressRules, checked_url
 
 PRIVATE = (
     "127.0.0.1", "127.8.9.10", "0.0.0.0", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1",

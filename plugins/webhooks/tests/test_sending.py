@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.webhooks.addresses import AddressRules
-from app.webhooks.sending import DeliveryFailed, Sender, resolved
+from spanseek_webhooks.addresses import AddressRules
+from spanseek_webhooks.sending import DeliveryFailed, Sender, resolved
 from tests.receivers import Receiver, dripping, free_port, receiving
 
 LOCAL = AddressRules.allowing(["127.0.0.0/8"])
