@@ -201,6 +201,12 @@ class ExecutorUnavailable(ApiError):
     code = "executor_unavailable"
 
 
+class ExtraMissing(ApiError):
+    """A plug-in is needed, and not installed."""
+
+    code = "extra_missing"
+
+
 class Forbidden(ApiError):
     """The key lacks the scope, or may not give this name to a collection or an alias."""
 
@@ -595,6 +601,7 @@ BY_CODE: Final[dict[str, type[ApiError]]] = {
     "document_not_found": DocumentNotFound,
     "engine_memory_limit": EngineMemoryLimit,
     "executor_unavailable": ExecutorUnavailable,
+    "extra_missing": ExtraMissing,
     "forbidden": Forbidden,
     "headers_too_large": HeadersTooLarge,
     "host_not_allowed": HostNotAllowed,
