@@ -3,14 +3,21 @@
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Final
 
+from indexer.errors import SegmentsUnavailable
 from indexer.segments.local import LocalSegments
 from indexer.segments.storage import Segments
+from models.entry_points import entry_points_of
+from models.errors import ExtraMissing
+
+# The schemes of URLs that the extra bucket opens.
+_BUCKETS: Final = ("s3", "gs", "az", "file")
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentsOptions:
-    """The folder of segments. With a ``url`` they lie in a bucket, and the folder has its cache, of so many bytes."""
+    """The folder of segments. With a ``url`` they lie elsewhere, and the folder has their cache, of so many bytes."""
 
     folder: Path
     url: str = ""
@@ -18,13 +25,22 @@ class SegmentsOptions:
 
 
 def make_segments(options: SegmentsOptions) -> Segments:
-    """The storage of the segments. Raises ``SegmentsUnavailable`` for a URL that names no bucket."""
+    """The storage of the segments. An entry point of the group ``spanseek.segments`` makes it, by the URL's scheme.
+
+    Raises ``SegmentsUnavailable`` for a URL that names no place, and ``ExtraMissing``.
+    """
     if not options.url:
         return LocalSegments(options.folder)
-    from indexer.segments.bucket.objects import open_bucket
-    from indexer.segments.bucket.segments import BucketSegments
-
-    return BucketSegments(open_bucket(options.url), options.folder, options.cache_bytes)
+    scheme, points = options.url.partition(":")[0].lower(), entry_points_of("spanseek.segments")
+    if scheme in points:
+        made: Segments = points[scheme].load()(options)
+        return made
+    if scheme in _BUCKETS:
+        raise ExtraMissing("Segments in a bucket need", "bucket")
+    raise SegmentsUnavailable(
+        f"SPANSEEK_SEGMENTS_URL names no bucket: nothing opens {scheme}:.",
+        hint="Write, for example, s3://bucket/prefix or file:///mnt/segments.",
+    )
 
 
 # The same for all callers of a process.

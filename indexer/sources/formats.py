@@ -1,5 +1,10 @@
-"""The formats that Spanseek reads, by the endings of files' names."""
+"""The formats that Spanseek reads, by the endings of files' names.
 
+Plug-ins add readers by entry points, whose names are endings without the dot: of ``spanseek.documents`` for files that
+are one document each, and of ``spanseek.sources`` for other files. A reader is loaded when it reads its first file.
+"""
+
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +23,17 @@ from indexer.sources.tables import read_table
 from indexer.sources.web_pages import read_page
 from indexer.sources.word import read_word
 from indexer.sources.workbooks import read_workbook
+from models.entry_points import entry_points_of
+
+
+def _plugged(group: str) -> dict[str, Reader]:
+    """The readers of a group of entry points, which are not loaded yet."""
+
+    def reader(point: EntryPoint) -> Reader:
+        return lambda reading: point.load()(reading)
+
+    return {f".{ending}": reader(point) for ending, point in entry_points_of(group).items()}
+
 
 # A file of these is one document, whose metadata may lie in a sidecar.
 DOCUMENTS: Final[dict[str, Reader]] = {
@@ -45,6 +61,7 @@ DOCUMENTS: Final[dict[str, Reader]] = {
     ".txt": read_text,
     ".vtt": read_subtitles,
     ".xhtml": read_page,
+    **_plugged("spanseek.documents"),
 }
 READERS: Final[dict[str, Reader]] = {
     ".csv": read_table,
@@ -56,7 +73,19 @@ READERS: Final[dict[str, Reader]] = {
     ".tsv": read_table,
     ".xlsm": read_workbook,
     ".xlsx": read_workbook,
+    **_plugged("spanseek.sources"),
     **DOCUMENTS,
+}
+# The formats that the extra files reads.
+_FILES: Final = {
+    "E-mails": (".eml", ".mbox", ".msg"),
+    "Books": (".epub",),
+    "OpenDocument files": (".odp", ".ods", ".odt"),
+    "PDF files": (".pdf",),
+    "Rich text files": (".rtf",),
+    "Slides": (".ppsm", ".ppsx", ".pptm", ".pptx"),
+    "Word files": (".docm", ".docx", ".dotm", ".dotx"),
+    "Workbooks": (".xlsm", ".xlsx"),
 }
 # Formats that hold text and have no reader, and what to do with them: their files are reported as lost.
 _CONVERT: Final = "convert it with LibreOffice: soffice --headless --convert-to "
@@ -83,6 +112,12 @@ REFUSED: Final[dict[str, str]] = {
     ".ost": "export its messages from Outlook",
     ".pages": "export it from Pages as .docx",
     ".pst": "export its messages with readpst, as .mbox",
+    **{
+        ending: f"{what} need `pip install 'spanseek[files]'`"
+        for what, endings in _FILES.items()
+        for ending in endings
+        if ending not in READERS
+    },
 }
 HINT: Final = (
     f"Spanseek reads files that end in {', '.join(sorted(READERS))} (each also with .gz), and folders of them."

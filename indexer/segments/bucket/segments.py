@@ -6,19 +6,20 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Final, Self
 
 from indexer.disk import full_disk_named
 from indexer.errors import SegmentCorrupt
 from indexer.segments.bucket.cache import SegmentCache
 from indexer.segments.bucket.collections import BucketCollections
-from indexer.segments.bucket.objects import Bucket, ObjectMissing
+from indexer.segments.bucket.objects import Bucket, ObjectMissing, open_bucket
 from indexer.segments.bucket.upload import AT_ONCE, path_of, upload
 from indexer.segments.folders import final_name, is_temporary, settle
 from indexer.segments.layout import MANIFEST
 from indexer.segments.local import link_segments
 from indexer.segments.manifest import FileEntry, Manifest, SegmentKey, damages, read_manifest
 from indexer.segments.opened import damage_of, forget_segment, isolate, open_segment
+from indexer.segments.options import SegmentsOptions
 from indexer.segments.reader import Segment
 from indexer.segments.storage import CollectionFolders
 from indexer.types import SegmentInfo, SegmentPlace
@@ -50,6 +51,11 @@ class BucketSegments:
         self._unfetched: dict[SegmentKey, SegmentCorrupt] = {}
         self.root = self._cache.root
         self.collections: CollectionFolders = BucketCollections(bucket, self.root)
+
+    @classmethod
+    def of(cls, options: SegmentsOptions) -> Self:
+        """Make it of options. Raises ``SegmentsUnavailable`` for a URL that names no bucket."""
+        return cls(open_bucket(options.url), options.folder, options.cache_bytes)
 
     @contextmanager
     def held(self, collection_id: str, info: SegmentInfo, *, verified: bool = False) -> Iterator[Path]:
