@@ -1,0 +1,15 @@
+"""Waiting for a condition, however busy the machine is."""
+
+import time
+from collections.abc import Callable
+
+# Longer than any machine takes, and shorter than the limit of a test: a test that passes never waits so long.
+PATIENCE_S = 200.0
+
+
+def until(holds: Callable[[], bool], patience_s: float = PATIENCE_S) -> None:
+    """Return as soon as the condition holds; fails the test if it does not within ``patience_s``."""
+    end = time.monotonic() + patience_s
+    while not holds():
+        assert time.monotonic() < end, "the condition does not hold"
+        time.sleep(0.01)
