@@ -28,6 +28,7 @@ from models.encoders.hashing import HashingEncoder
 from models.errors import InvalidInput
 from models.types import Document, Part
 from models.verifier.types import Judgement, Pair
+from tests.waiting import PATIENCE_S
 from tests.workspace import Workspace, document
 
 TEXTS = [
@@ -49,7 +50,7 @@ class Reader:
         self.go.set()
 
     def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
-        self.go.wait(30)
+        self.go.wait(PATIENCE_S)
         self.read += pairs
         return [self._of(pair) for pair in pairs]
 

@@ -7,7 +7,7 @@ from urllib.parse import quote_plus
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.page.checks import no_sideways_scrolling, serious
+from tests.e2e.page.checks import no_sideways_scrolling, serious, settle
 
 TEXT = "Hello. The rent rises by 3 % a year. The rent never rises. Nice weather. The rent is due in May."
 SAID = {
@@ -156,6 +156,7 @@ def test_ten_hits_fit_a_screen_and_one_shows_what_was_said_before(desktop):
     serve(desktop, [hit_of("The rent rises by 3 % a year", 1), *hits])
     desktop.goto("/?c=sample&q=the+rent+rises+every+year")
     desktop.locator(".card").nth(10).wait_for()
+    settle(desktop)
     seen = desktop.locator(".card").evaluate_all(
         "cards => cards.filter((card) => card.getBoundingClientRect().bottom <= innerHeight).length"
     )
@@ -250,12 +251,15 @@ def test_answers_move_the_threshold_and_survive(desktop):
     desktop.route("**/propose", propose)
     desktop.goto("/?c=sample&q=the+rent+rises")
     desktop.locator(".card").nth(7).wait_for()
-    for key in "yyyn":
+    settle(desktop)
+    for number, key in enumerate("yyyn", 1):
         desktop.keyboard.press("j")
         desktop.keyboard.press(key)
+        desktop.get_by_text(f"{number} answer").first.wait_for()
     desktop.get_by_text("4 answers; after 1 more a threshold is proposed.").wait_for()
     desktop.reload()
     desktop.get_by_text("you said yes").first.wait_for()
+    settle(desktop)
     desktop.keyboard.press("j")
     unanswered = desktop.locator(".card").filter(has_not_text="you said").last
     unanswered.get_by_role("button", name="No, it does not").click()

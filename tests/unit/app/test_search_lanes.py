@@ -14,6 +14,7 @@ from app.search.answers import SearchAnswer
 from app.search.errors import DeadlineExceeded
 from app.search.service import scan
 from models.errors import InvalidInput
+from tests.waiting import PATIENCE_S
 from tests.workspace import Workspace, document
 
 
@@ -50,7 +51,7 @@ def test_a_deadline_ends_the_wait(workspace: Workspace, monkeypatch: pytest.Monk
     gate = threading.Event()
 
     def slow(encoded: Any) -> Any:
-        gate.wait(10)
+        gate.wait(PATIENCE_S)
         return scan(encoded)
 
     monkeypatch.setattr("app.http.search_lanes.scan", slow)

@@ -19,6 +19,7 @@ from app.texts.span_answers import TooMuchText
 from app.texts.spans import Phrases, Searched, Slice, SpanService
 from models.encoders.hashing import HashingEncoder
 from models.types import Document, Part
+from tests.waiting import PATIENCE_S
 
 LONG = "cancel my plan " * 1_000  # so many characters that two are no slice
 
@@ -43,7 +44,7 @@ class Watched(SpanService):
         self.slices.append(f"{phrases.queries[0].prepared.request.text} {part.first}")
         self.niceness.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
         self.entered.set()
-        assert self.go.wait(30)
+        assert self.go.wait(PATIENCE_S)
         for step in super().search(phrases, part):
             self.steps += 1
             yield step
@@ -81,9 +82,9 @@ def test_requests_take_turns(service: Watched, lane: SpanLane) -> None:
     async def both() -> None:
         service.go.clear()
         first = asyncio.create_task(lane.find(SpansRequest(("first",), texts(LONG, LONG, LONG)), 30))
-        await asyncio.to_thread(service.entered.wait, 30)
+        await asyncio.to_thread(service.entered.wait, PATIENCE_S)
         second = asyncio.create_task(lane.find(SpansRequest(("second",), texts("a plan")), 30))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             while not lane.waiting["spans"]:
                 await asyncio.sleep(0)
         service.go.set()
@@ -126,7 +127,7 @@ def test_one_long_text_is_encoded_in_steps_between_which_others_come(service: Wa
 
     async def both() -> None:
         long = asyncio.create_task(found("long", VERY_LONG))
-        await asyncio.to_thread(service.entered.wait, 30)
+        await asyncio.to_thread(service.entered.wait, PATIENCE_S)
         await asyncio.gather(long, found("short", "a plan"))
 
     asyncio.run(both())

@@ -1,7 +1,6 @@
 """A receiver that is slow, down, answers 500, redirects, or resolves to an address that it should not have."""
 
 import socket
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -57,10 +56,9 @@ def test_a_receiver_that_is_down() -> None:
 
 
 def test_a_receiver_that_drips_its_answer_is_left_in_time() -> None:
-    started = time.monotonic()
+    """It sends without end."""
     with dripping() as url:
         assert failure(sender(timeout_s=0.3), url) == "timeout"
-    assert time.monotonic() - started < 30  # and not for as long as it sends
 
 
 def test_a_name_that_does_not_resolve() -> None:
