@@ -411,7 +411,7 @@ def test_without_room_in_its_lane_the_first_look_answers(
     reader.go.clear()
 
     async def crowd() -> list[SearchAnswer]:
-        asked = [asyncio.create_task(lanes.search(request, 30)) for _ in range(12)]
+        asked = [asyncio.create_task(lanes.search(request, PATIENCE_S)) for _ in range(12)]
         done, _ = await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
         assert all(task.result().verified is False for task in done)
         reader.go.set()
@@ -437,7 +437,7 @@ def test_without_time_in_its_lane_the_first_look_answers(
     request = SearchRequest("c", text="cancel my plan", verify=4, group_by="document")
     reader.go.clear()
     try:
-        answered = asyncio.run(lanes.search(request, 30))
+        answered = asyncio.run(lanes.search(request, PATIENCE_S))
         assert answered.verified is False
         assert [hit.document_id for hit in answered.hits] == [hit.document_id for hit in answer(service, verify=0).hits]
         with pytest.raises(DeadlineExceeded, match=r"No answer within 0\.2 s"):
