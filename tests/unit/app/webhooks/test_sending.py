@@ -7,7 +7,7 @@ import pytest
 
 from app.webhooks.addresses import AddressRules
 from app.webhooks.sending import DeliveryFailed, Sender, resolved
-from tests.receivers import Receiver, dripping, free_port, receiving
+from tests.receivers import Receiver, dripping, receiving, refusing
 
 LOCAL = AddressRules.of(["127.0.0.0/8"])
 
@@ -52,7 +52,8 @@ def test_redirects_are_not_followed(status: int) -> None:
 
 
 def test_a_receiver_that_is_down() -> None:
-    assert failure(sender(), f"http://127.0.0.1:{free_port()}/") == "unreachable"
+    with refusing() as url:
+        assert failure(sender(), url) == "unreachable"
 
 
 def test_a_receiver_that_drips_its_answer_is_left_in_time() -> None:
