@@ -157,6 +157,7 @@ def test_back_closes_a_document_and_searches_nothing_again(desktop):
     desktop.goto("/?c=sample&q=printer")
     desktop.locator(".card").first.wait_for()
     desktop.goto("/?c=sample&q=refund")
+    settle(desktop)
     desktop.locator(".card .said").first.click()
     desktop.locator(".pane mark.current").first.wait_for()
     desktop.locator(".card .said").nth(1).click()
