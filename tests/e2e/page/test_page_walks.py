@@ -82,7 +82,7 @@ def search(page: Any, phrase: str) -> None:
     page.get_by_label("Phrase", exact=True).fill(phrase)
     page.get_by_role("button", name="Search", exact=True).click()
     page.locator(".results:not([aria-busy]) .card mark").first.wait_for()
-    page.get_by_text("at any score").or_(page.get_by_text("from 0.")).first.wait_for()
+    settle(page)
 
 
 def export(page: Any, form: str) -> bytes:
