@@ -97,12 +97,7 @@ def segments_options(settings: Settings) -> SegmentsOptions:
 
 def make_executor(settings: Settings) -> Executor:
     """The executor that the settings name. Raises ``ExecutorUnavailable``."""
-    options = ExecutorOptions(
-        settings.device,
-        settings.materialized_limit_mb * 2**20,
-        cluster_options(settings),
-        segments_options(settings),
-    )
+    options = ExecutorOptions(settings.device, cluster_options(settings), segments_options(settings))
     return executor_named(EXECUTOR_OF.get(settings.engine, settings.engine), options)
 
 

@@ -81,8 +81,7 @@ class Settings(BaseSettings):
         "auto",
         description="Search engine. auto: approximate search with exact rescoring in collections that have candidate "
         "files, else scan; scan: exact search; device: exact search on SPANSEEK_DEVICE, such as a GPU, with the "
-        "segments in its memory; materialized: every span's vector in memory; ray: as auto, by the actors of a Ray "
-        "cluster; or the name of another executor.",
+        "segments in its memory; ray: as auto, by the actors of a Ray cluster; or the name of another executor.",
     )
     ray_address: str = Field(
         "auto",
@@ -117,9 +116,6 @@ class Settings(BaseSettings):
         8_000_000,
         gt=0,
         description="Collections of at least this many units get candidate files for approximate search.",
-    )
-    materialized_limit_mb: int = Field(
-        4096, gt=0, description="Memory the materialized engine may use for span vectors, in MiB."
     )
     segment_units: int = Field(
         500_000,

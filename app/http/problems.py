@@ -183,7 +183,6 @@ STATUS: dict[type[SpanseekError], HTTPStatus] = {
     models.UnknownEncoder: HTTPStatus.SERVICE_UNAVAILABLE,
     search.DeadlineExceeded: HTTPStatus.GATEWAY_TIMEOUT,
     indexer.StorageFull: HTTPStatus.INSUFFICIENT_STORAGE,
-    indexer.EngineMemoryLimit: HTTPStatus.INSUFFICIENT_STORAGE,
 }
 
 HEADERS: dict[type[SpanseekError], Mapping[str, str]] = {

@@ -186,12 +186,6 @@ class DocumentNotFound(ApiError):
     code = "document_not_found"
 
 
-class EngineMemoryLimit(ApiError):
-    """The materialized engine would need more memory than `SPANSEEK_MATERIALIZED_LIMIT_MB`."""
-
-    code = "engine_memory_limit"
-
-
 class ExecutorUnavailable(ApiError):
     """What reads the segments, or encodes for a job, cannot work: a GPU is lost; there is no Ray cluster
     at `SPANSEEK_RAY_ADDRESS`, or Ray is not installed; or no actor of a job starts, or actors end one
@@ -593,7 +587,6 @@ BY_CODE: Final[dict[str, type[ApiError]]] = {
     "deadline_exceeded": DeadlineExceeded,
     "device_unavailable": DeviceUnavailable,
     "document_not_found": DocumentNotFound,
-    "engine_memory_limit": EngineMemoryLimit,
     "executor_unavailable": ExecutorUnavailable,
     "forbidden": Forbidden,
     "headers_too_large": HeadersTooLarge,
