@@ -187,6 +187,7 @@ STATUS: dict[type[SpanseekError], HTTPStatus] = {
 
 HEADERS: dict[type[SpanseekError], Mapping[str, str]] = {
     Unauthenticated: {"WWW-Authenticate": 'Bearer realm="spanseek"'},
+    IssuerUnavailable: {"Retry-After": "1"},
     indexer.CollectionBusy: {"Retry-After": "1"},
     indexer.ClusterBusy: {"Retry-After": "1"},
     indexer.ResourcesExhausted: {"Retry-After": "1"},
