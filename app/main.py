@@ -23,7 +23,6 @@ from indexer.catalog.collections import Catalog
 from indexer.catalog.keys import any_keys
 from indexer.kernels import threading_layer
 from models.errors import InvalidInput, SpanseekError
-from models.kernels.bus_errors import survive_lost_pages
 
 _log = logging.getLogger(__name__)
 
@@ -59,7 +58,6 @@ def serve(settings: Settings, encoders: Encoders | None = None) -> None:
 def prepare(settings: Settings) -> None:
     """Set up the process and check the data folder, before anything is loaded. Raises a ``SpanseekError``."""
     set_passive_wait_policy()
-    survive_lost_pages()
     _set_up_logging(settings.log_level, settings.log_format)
     raise_descriptor_limit()
     require_data_folder(settings)

@@ -54,6 +54,11 @@ class Settings(BaseSettings):
         description="Size of that folder, in GiB. Segments used least recently are removed from it, but none that is "
         "open.",
     )
+    network_mounts: bool = Field(
+        False,
+        description="Whether segments may lie, or be cached, on a network mount such as NFS. A server ends when files "
+        "that it has mapped are cut or cannot be read.",
+    )
     encoder: str = Field("slice", description="Encoder of new collections: slice, slice128, untrained or hashing.")
     backbone: str = Field(DEFAULT, description="Backbone: package:NAME, hub:OWNER/NAME, or a local folder.")
     trusted_backbones: str = Field(

@@ -19,9 +19,7 @@ from app.http.proxies import path_of
 from app.http.request_ids import request_id_of
 from app.search.errors import DeadlineExceeded
 from indexer.disk import full_disk_named
-from indexer.errors import ResourcesExhausted, SegmentsUnreachable, StorageFailed, StorageFull
-from indexer.segments.mapping import cut_while_read, require_nothing_lost
-from models.mapping import lost_pages
+from indexer.errors import ResourcesExhausted, StorageFailed, StorageFull
 
 # Nobody receives it: it is counted in the metrics, under the status that nginx uses.
 _CLIENT_CLOSED = 499
@@ -53,8 +51,7 @@ class BodyLimitMiddleware:
 class ServerErrorMiddleware:
     """Answers shortages of room (507) and of descriptors, and failures of the disk (503); logs others, and answers 500.
 
-    Details of that are in the log only. Nothing is answered that was read from pages that a cut file has no more: 503
-    instead, and an answer that has begun breaks off.
+    Details of that are in the log only.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -66,11 +63,10 @@ class ServerErrorMiddleware:
             with full_disk_named():
                 await self.app(scope, receive, send)
             return
-        begun, lost = False, lost_pages()
+        begun = False
 
         async def send_and_note(message: Message) -> None:
             nonlocal begun
-            require_nothing_lost(lost)
             begun = True
             await send(message)
 
@@ -79,7 +75,7 @@ class ServerErrorMiddleware:
                 await self.app(scope, receive, send_and_note)
         except ClientDisconnect:
             await Response(status_code=_CLIENT_CLOSED)(scope, receive, send)
-        except (StorageFull, StorageFailed, ResourcesExhausted, SegmentsUnreachable) as error:
+        except (StorageFull, StorageFailed, ResourcesExhausted) as error:
             if begun:
                 raise
             _log.error("%s", error)
@@ -87,9 +83,6 @@ class ServerErrorMiddleware:
         except Exception:
             if begun:
                 raise
-            if lost_pages() != lost:
-                await problem_response(cut_while_read())(scope, receive, send)
-                return
             id = request_id_of(scope)
             _log.exception("unforeseen error in %s %s, request %s", *labels(scope), id, extra={"request_id": id})
             await problem_response(internal_error())(scope, receive, send)
