@@ -207,10 +207,13 @@ class Settings(BaseSettings):
         2**16, ge=1024, description="Largest URL and headers of a request, together; larger ones are answered 431."
     )
     read_timeout_s: Seconds = Field(
-        30.0, gt=0, description="Seconds for a client to send a request, body included; then it is answered 408."
+        30.0, gt=0, description="Seconds for which the server waits for a body; then it answers 408."
     )
     keep_alive_s: int = Field(
-        5, gt=0, le=_YEAR_S, description="Seconds after which a connection without a request is closed."
+        5,
+        gt=0,
+        le=_YEAR_S,
+        description="Seconds after an answer, or before a further request, until a connection is closed.",
     )
     lease_wait_s: Seconds = Field(
         5.0,
@@ -220,7 +223,7 @@ class Settings(BaseSettings):
     connection_limit: int = Field(
         1000,
         gt=0,
-        description="Maximum number of connections; one more is answered 503. Fewer where `ulimit -n` is small.",
+        description="Maximum number of requests at once; one more is answered 503. A proxy limits connections.",
     )
     task_backlog_bytes: int = Field(
         16 * 2**30,

@@ -202,7 +202,7 @@ class Forbidden(ApiError):
 
 
 class HeadersTooLarge(ApiError):
-    """The URL and the headers are larger than `SPANSEEK_HEADER_LIMIT_BYTES`. The connection is closed."""
+    """The URL and the headers are larger than `SPANSEEK_HEADER_LIMIT_BYTES`."""
 
     code = "headers_too_large"
 
@@ -250,7 +250,9 @@ class InvalidInput(ApiError):
 
 
 class IssuerUnavailable(ApiError):
-    """A token came, and the keys of its issuer could not be fetched yet. API keys are answered."""
+    """A token came, and the keys of its issuer could not be fetched yet, or are being fetched. API keys
+    are answered.
+    """
 
     code = "issuer_unavailable"
 
@@ -379,7 +381,7 @@ class RecipeMismatch(ApiError):
 
 
 class RequestTimeout(ApiError):
-    """The request did not arrive completely within `SPANSEEK_READ_TIMEOUT_S`. The connection is closed."""
+    """The body did not arrive completely within `SPANSEEK_READ_TIMEOUT_S`. The connection is closed."""
 
     code = "request_timeout"
 
@@ -500,7 +502,7 @@ class TextNotStored(ApiError):
 
 
 class TooManyConnections(ApiError):
-    """The server has `SPANSEEK_CONNECTION_LIMIT` connections."""
+    """The server answers `SPANSEEK_CONNECTION_LIMIT` requests."""
 
     code = "too_many_connections"
 
