@@ -272,7 +272,7 @@ class ExecutorUnavailable(SpanseekError):
 
 
 class SegmentsUnreachable(ExecutorUnavailable):
-    """No node of the cluster that answers holds a segment; or a file was cut while it was read."""
+    """No node of the cluster that answers holds a segment."""
 
     code = "segments_unreachable"
 
