@@ -8,6 +8,7 @@ import pytest
 from jaxtyping import install_import_hook
 
 from tests import checking
+from tests.costs import Costs
 from tests.examples import examples
 
 # Kernels are left out: numba compiles them, and their wrappers' shapes are the callers' as well.
@@ -81,6 +82,11 @@ hypothesis.settings.register_profile(
     suppress_health_check=[hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.data_too_large],
 )
 hypothesis.settings.load_profile("spanseek")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Count the CPU time of tests; ``TEST_COSTS`` names a file for the figures of all."""
+    config.pluginmanager.register(Costs(os.environ.get("TEST_COSTS")))
 
 
 @pytest.fixture(autouse=True, scope="session")

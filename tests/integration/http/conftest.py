@@ -29,6 +29,7 @@ from models.types import Document, Part, SpanBounds
 from tests.executors import CLUSTER
 
 Answer = TypeVar("Answer")
+HERE = Path(__file__).parent
 # TEST_EXECUTOR=ray asks all routes of a server whose segments are read by a cluster.
 EXECUTOR = CLUSTER if os.environ.get("TEST_EXECUTOR") == "ray" else None
 
@@ -52,6 +53,20 @@ DOCUMENTS = [
     Document("contract-1", (Part("Either party may cancel the agreement in writing."),), {"kind": "contract"}),
     *(Document(f"filler-{n}", (Part(f"Ticket number {n} says that router {n} is slow."),)) for n in range(40)),
 ]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Every test runs on both catalogs: on SQLite in CI, on PostgreSQL in `make test-all`.
+
+    Those marked ``smoke`` run one tier earlier.
+    """
+    for item in items:
+        if item.path.parent == HERE:
+            on_postgres = item.get_closest_marker("postgresql") is not None
+            tier = int(on_postgres) + int(item.get_closest_marker("smoke") is None)
+            if tier:
+                item.add_marker("ci" if tier == 1 else "slow")
 
 
 def settings_of(data_dir: Path, database_url: str = "") -> Settings:
@@ -166,7 +181,7 @@ def problem_fixture() -> Problem:
     return problem
 
 
-@pytest.fixture(scope="session", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
+@pytest.fixture(scope="session", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
 def postgresql(request: pytest.FixtureRequest) -> Any:
     """Every test runs on both catalogs: None stands for SQLite, else the server of PostgreSQL."""
     return None if request.param == "sqlite" else request.getfixturevalue("postgres")

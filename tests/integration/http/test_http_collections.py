@@ -19,6 +19,7 @@ def admin(start, settings):
     return started
 
 
+@pytest.mark.smoke
 def test_a_collection_from_its_creation_to_its_end(admin, problem, settings) -> None:
     created = admin.put(ROOT, {"span_units": {"shortest": 1, "longest": 6}})
     assert created.status_code == 201, created.text
@@ -37,6 +38,7 @@ def test_a_collection_from_its_creation_to_its_end(admin, problem, settings) -> 
     assert len(list((settings.data_dir / "collections").iterdir())) == 1
 
 
+@pytest.mark.smoke
 def test_a_new_collection_of_an_old_name_is_empty(admin) -> None:
     admin.put(ROOT)
     admin.post(f"{ROOT}/documents", CALL)

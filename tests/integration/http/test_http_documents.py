@@ -43,6 +43,7 @@ def found(client: Client, text: str) -> list[tuple]:
     return [(hit["document_id"], hit["text"]) for hit in hits]
 
 
+@pytest.mark.smoke
 def test_a_document_comes_changes_and_goes(client) -> None:
     response = client.post(PATH, NEW)
     assert written(response) == [(NEW["id"], "indexed", None)]
@@ -72,6 +73,7 @@ def test_ids_in_the_body_in_the_query_and_in_both(client) -> None:
     )
 
 
+@pytest.mark.smoke
 def test_each_document_has_its_own_result(client, problem, monkeypatch) -> None:
     huge = property(lambda item: 999 if item.document.id == "huge" else 1)
     monkeypatch.setattr(SplitDocument, "longest_unit", huge)

@@ -57,6 +57,7 @@ def workbook() -> bytes:
     return file.getvalue()
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("name", "body", "text"),
     [

@@ -37,6 +37,7 @@ def executor():
     held.go.set()
 
 
+@pytest.mark.smoke
 def test_a_full_queue_answers_429(settings, start, executor, problem) -> None:
     client = start(settings.model_copy(update={"queue_limit": 1}), executor)
     waiting = client.app.state.backend.waiting

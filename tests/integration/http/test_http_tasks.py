@@ -60,6 +60,7 @@ def results(client: Client, id: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in response.text.splitlines()]
 
 
+@pytest.mark.smoke
 def test_an_upload_is_indexed_and_each_line_has_one_result(client) -> None:
     body = lines([*calls(3), {"id": "bad", "text": 7}]) + b"\n{no json}\n" + lines([calls(1)[0], calls(1, 9)[0]])
     task = ended(client, queued(send(client, body)))
@@ -81,6 +82,7 @@ def test_an_upload_is_indexed_and_each_line_has_one_result(client) -> None:
     assert again.result["generation"] == client.get("/collections/sample").json()["generation"]
 
 
+@pytest.mark.smoke
 def test_gzip_and_csv_are_read_as_they_arrive(client, problem) -> None:
     packed = gzip.compress(lines(calls(20))) + gzip.compress(lines(calls(5, 20)))  # two members
 
