@@ -54,6 +54,11 @@ class Settings(BaseSettings):
         description="Size of that folder, in GiB. Segments used least recently are removed from it, but none that is "
         "open.",
     )
+    network_mounts: bool = Field(
+        False,
+        description="Whether segments may lie, or be cached, on a network mount such as NFS. A server ends when files "
+        "that it has mapped are cut or cannot be read.",
+    )
     encoder: str = Field("slice", description="Encoder of new collections: slice, slice128, untrained or hashing.")
     backbone: str = Field(DEFAULT, description="Backbone: package:NAME, hub:OWNER/NAME, or a local folder.")
     trusted_backbones: str = Field(
@@ -81,8 +86,7 @@ class Settings(BaseSettings):
         "auto",
         description="Search engine. auto: approximate search with exact rescoring in collections that have candidate "
         "files, else scan; scan: exact search; device: exact search on SPANSEEK_DEVICE, such as a GPU, with the "
-        "segments in its memory; materialized: every span's vector in memory; ray: as auto, by the actors of a Ray "
-        "cluster; or the name of another executor.",
+        "segments in its memory; ray: as auto, by the actors of a Ray cluster; or the name of another executor.",
     )
     ray_address: str = Field(
         "auto",
@@ -117,9 +121,6 @@ class Settings(BaseSettings):
         8_000_000,
         gt=0,
         description="Collections of at least this many units get candidate files for approximate search.",
-    )
-    materialized_limit_mb: int = Field(
-        4096, gt=0, description="Memory the materialized engine may use for span vectors, in MiB."
     )
     segment_units: int = Field(
         500_000,
@@ -206,10 +207,13 @@ class Settings(BaseSettings):
         2**16, ge=1024, description="Largest URL and headers of a request, together; larger ones are answered 431."
     )
     read_timeout_s: Seconds = Field(
-        30.0, gt=0, description="Seconds for a client to send a request, body included; then it is answered 408."
+        30.0, gt=0, description="Seconds for which the server waits for a body; then it answers 408."
     )
     keep_alive_s: int = Field(
-        5, gt=0, le=_YEAR_S, description="Seconds after which a connection without a request is closed."
+        5,
+        gt=0,
+        le=_YEAR_S,
+        description="Seconds after an answer, or before a further request, until a connection is closed.",
     )
     lease_wait_s: Seconds = Field(
         5.0,
@@ -219,7 +223,7 @@ class Settings(BaseSettings):
     connection_limit: int = Field(
         1000,
         gt=0,
-        description="Maximum number of connections; one more is answered 503. Fewer where `ulimit -n` is small.",
+        description="Maximum number of requests at once; one more is answered 503. A proxy limits connections.",
     )
     task_backlog_bytes: int = Field(
         16 * 2**30,

@@ -99,13 +99,13 @@ class HeadersTooLarge(SpanseekError):
 
 
 class RequestTimeout(SpanseekError):
-    """The request did not arrive completely in time."""
+    """The body of the request did not arrive completely in time."""
 
     code = "request_timeout"
 
 
 class TooManyConnections(SpanseekError):
-    """The server has as many connections as it accepts."""
+    """The server answers as many requests at once as it may."""
 
     code = "too_many_connections"
 
@@ -183,11 +183,11 @@ STATUS: dict[type[SpanseekError], HTTPStatus] = {
     models.UnknownEncoder: HTTPStatus.SERVICE_UNAVAILABLE,
     search.DeadlineExceeded: HTTPStatus.GATEWAY_TIMEOUT,
     indexer.StorageFull: HTTPStatus.INSUFFICIENT_STORAGE,
-    indexer.EngineMemoryLimit: HTTPStatus.INSUFFICIENT_STORAGE,
 }
 
 HEADERS: dict[type[SpanseekError], Mapping[str, str]] = {
     Unauthenticated: {"WWW-Authenticate": 'Bearer realm="spanseek"'},
+    IssuerUnavailable: {"Retry-After": "1"},
     indexer.CollectionBusy: {"Retry-After": "1"},
     indexer.ClusterBusy: {"Retry-After": "1"},
     indexer.ResourcesExhausted: {"Retry-After": "1"},
@@ -319,6 +319,8 @@ def _framework_problem(request: Request, error: HTTPException) -> SpanseekError:
             return RouteNotFound(f"There is nothing at {request.url.path}.", hint="See /docs.")
         case 405:
             return MethodNotAllowed(f"{request.url.path} does not support {request.method}.", hint="See /docs.")
+        case 408:
+            return RequestTimeout(error.detail, hint="Send it faster, or less at once.")
         case 413:
             return BodyTooLarge(error.detail, hint="Send less at once.")
     return InternalError(error.detail)

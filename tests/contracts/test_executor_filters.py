@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from indexer.ann.materialized import MaterializedExecutor
 from indexer.engine.executor import Executor
 from indexer.engine.query import Filter, Selection
 from indexer.engine.snapshot import SegmentView, Snapshot
@@ -18,6 +17,7 @@ from indexer.segments.writer import PartUnits, SegmentWriter
 from indexer.types import Generation, Recipe
 from models.types import Document, Part, SpanBounds
 from tests.executors import found_by
+from tests.materialized import MaterializedExecutor
 from tests.waiting import PATIENCE_S
 
 RECIPE = Recipe("none", "none", 16, SpanBounds(1, 3))

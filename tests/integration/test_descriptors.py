@@ -9,7 +9,7 @@ from threading import Event, Lock
 
 import pytest
 
-from app.http.connections import raise_descriptor_limit
+from app.main import raise_descriptor_limit
 from indexer.errors import ResourcesExhausted
 from indexer.freshness import FreshValues
 from indexer.segments import opened

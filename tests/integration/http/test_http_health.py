@@ -12,11 +12,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from app.http.auth import AnonymousAccess
 from app.settings import Settings
 from indexer.ann.candidates import CandidateExecutor
-from indexer.ann.materialized import MaterializedExecutor
 from indexer.catalog.schema import upgrade
 from indexer.engine.executor import Executor
 from indexer.engine.member import Member
 from tests.integration.http.conftest import build
+from tests.materialized import MaterializedExecutor
 
 SEARCH = {"collection": "sample", "text": "cancel"}
 

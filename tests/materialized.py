@@ -1,4 +1,4 @@
-"""The papers' literal form: every span vector in a FAISS flat index. An oracle, and for small collections."""
+"""The papers' literal form as an oracle of the scan: every span vector in a FAISS flat index."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -10,13 +10,12 @@ import numpy as np
 from jaxtyping import Float32, Int
 
 from indexer.arrays import SpanTerms
-from indexer.engine.executor import AnyQuery, Executor, ExecutorOptions, SegmentQuery
+from indexer.engine.executor import AnyQuery, Executor, SegmentQuery
 from indexer.engine.query import Filter, Selection
 from indexer.engine.rows import SpanRows, no_rows
 from indexer.engine.scan import SpanScan
 from indexer.engine.selection import selected_rows
 from indexer.engine.snapshot import SegmentView, Snapshot
-from indexer.errors import EngineMemoryLimit
 from indexer.segments.reader import Segment
 from models.ops.quantization import dequantize
 from models.ops.similarity import normalize
@@ -32,26 +31,17 @@ class SpanIndex:
 
 
 class MaterializedExecutor(Executor):
-    """Reads spans that are materialised; refuses collections whose spans would not fit ``limit_bytes``."""
+    """Reads spans that are materialised."""
 
     name = "materialized"
 
-    def __init__(self, limit_bytes: int = 4 * 2**30) -> None:
-        self._limit_bytes = limit_bytes
+    def __init__(self) -> None:
         self._indexes: WeakKeyDictionary[Segment, SpanIndex] = WeakKeyDictionary()
         self._lock = Lock()
 
-    @classmethod
-    def create(cls, options: ExecutorOptions) -> "MaterializedExecutor":
-        """The executor with the operator's limit."""
-        return cls(options.materialized_bytes)
-
     def plan(self, snapshot: Snapshot, query: AnyQuery, selection: Selection) -> AnyQuery:
-        """A scan that asks FAISS. Raises ``EngineMemoryLimit``."""
-        if not isinstance(query, SpanScan):
-            return query
-        self._check_memory(snapshot)
-        return _MaterializedScan(query, self._index)
+        """A scan that asks FAISS."""
+        return _MaterializedScan(query, self._index) if isinstance(query, SpanScan) else query
 
     @property
     def held_segments(self) -> int:
@@ -68,22 +58,6 @@ class MaterializedExecutor(Executor):
             if view.segment not in self._indexes:
                 self._indexes[view.segment] = build_index(view)
             return self._indexes[view.segment]
-
-    def _check_memory(self, snapshot: Snapshot) -> None:
-        spans = sum(self.each(snapshot, count_spans))
-        needed = spans * snapshot.recipe.dim * 4
-        if needed > self._limit_bytes:
-            raise EngineMemoryLimit(
-                f"{spans:,} span vectors need {needed / 2**30:.1f} GiB; the limit is "
-                f"{self._limit_bytes / 2**30:.1f} GiB.",
-                hint="Use the scan engine: it needs no span vectors.",
-            )
-
-
-def count_spans(view: SegmentView) -> int:
-    """The number of spans of a segment."""
-    sizes, bounds = view.part_sizes, view.segment.recipe.bounds
-    return int(sum(np.maximum(sizes - length + 1, 0).sum() for length in bounds.lengths))
 
 
 def build_index(view: SegmentView) -> SpanIndex:
