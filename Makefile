@@ -24,7 +24,7 @@ $(STAMP): pyproject.toml client/pyproject.toml research/pyproject.toml $(PLUGINS
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install -qq -c constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) torch
 	$(BIN)/pip install -qq -c constraints.txt $(PLUGINS:%/pyproject.toml=-e %) \
-		-e 'client[haystack,langchain,llama-index,mcp]' -e '.[cluster,cpu,files,oidc,postgres,ray,telemetry,dev]' -e research
+		-e 'client[haystack,langchain,llama-index,mcp]' -e '.[bucket,cpu,files,oidc,postgres,ray,telemetry,dev]' -e research
 	touch $(STAMP)
 
 run: setup  ## Index the samples, and serve the page and the API on http://127.0.0.1:8000.

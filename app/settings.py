@@ -40,7 +40,7 @@ class Settings(BaseSettings):
     segments_url: str = Field(
         "",
         description="Where published segments lie: empty for the data folder, or a bucket that several machines share, "
-        "such as s3://BUCKET/PREFIX or file:///mnt/segments. It needs the extra cluster.",
+        "such as s3://BUCKET/PREFIX or file:///mnt/segments. It needs the extra bucket.",
     )
     segments_cache: Path | None = Field(
         None,

@@ -10,15 +10,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import unquote, urlsplit
+
+import obstore
+from obstore.exceptions import BaseError
+from obstore.store import ObjectStore, from_url
 
 from indexer.errors import SegmentsUnavailable
 from indexer.segments.manifest import FileEntry
 from models.atomic import fsync
-
-if TYPE_CHECKING:
-    from obstore.store import ObjectStore
 
 _CHUNK: Final = 2**20
 # One request of S3 copies five GB at most.
@@ -46,10 +47,8 @@ class Bucket:
     (['s1'], 2)
     """
 
-    def __init__(self, store: "ObjectStore", url: str) -> None:
-        import obstore
-
-        self._store, self._url, self._obstore = store, url, obstore
+    def __init__(self, store: ObjectStore, url: str) -> None:
+        self._store, self._url = store, url
         # Of a file system, where writing is not yet keeping.
         self._folder = Path(unquote(urlsplit(url).path)) if url.startswith("file:") else None
         self._is_signed = False
@@ -63,7 +62,7 @@ class Bucket:
 
     def _put(self, name: str, content: Path | bytes) -> None:
         with self._failures_named():
-            self._obstore.put(self._store, name, content)
+            obstore.put(self._store, name, content)
         if self._folder is not None:
             written = Path(self._folder, name)
             for path in (written, *written.relative_to(self._folder).parents):
@@ -90,11 +89,11 @@ class Bucket:
 
     def _chunks(self, name: str) -> Iterator[memoryview]:
         with self._failures_named():
-            chunks = iter(self._obstore.get(self._store, name).stream(min_chunk_size=_CHUNK))
+            chunks = iter(obstore.get(self._store, name).stream(min_chunk_size=_CHUNK))
         while True:
             try:
                 chunk = next(chunks, None)
-            except (self._obstore.exceptions.BaseError, OSError) as error:
+            except (BaseError, OSError) as error:
                 raise _BrokenOff(str(error)) from error
             if chunk is None:
                 return
@@ -103,18 +102,18 @@ class Bucket:
     def folders(self, name: str) -> list[str]:
         """The names of what lies directly below, and has objects below it."""
         with self._failures_named():
-            listed = self._obstore.list_with_delimiter(self._store, name)
+            listed = obstore.list_with_delimiter(self._store, name)
         return [path.rpartition("/")[2] for path in listed["common_prefixes"]]
 
     def require(self) -> None:
         """Raise ``SegmentsUnavailable`` for a bucket that was never written to: not mounted, or another one."""
         with self._failures_named():
-            self._obstore.head(self._store, _SIGN)
+            obstore.head(self._store, _SIGN)
 
     def ages(self, name: str) -> dict[str, timedelta]:
         """The objects directly below, and how long ago each was written, by the clocks of both."""
         with self._failures_named():
-            listed = self._obstore.list_with_delimiter(self._store, name)
+            listed = obstore.list_with_delimiter(self._store, name)
         return {
             each["path"].rpartition("/")[2]: datetime.now(each["last_modified"].tzinfo) - each["last_modified"]
             for each in listed["objects"]
@@ -125,7 +124,7 @@ class Bucket:
         while paths := [each["path"] for each in self._below(name)]:
             try:
                 with self._failures_named():
-                    self._obstore.delete(self._store, paths)
+                    obstore.delete(self._store, paths)
             except ObjectMissing:
                 continue
 
@@ -133,7 +132,7 @@ class Bucket:
         """Remove one object, if it is there."""
         try:
             with self._failures_named():
-                self._obstore.delete(self._store, name)
+                obstore.delete(self._store, name)
         except ObjectMissing:
             return
 
@@ -143,13 +142,13 @@ class Bucket:
             path, copied = each["path"], target + each["path"].removeprefix(source)
             with self._failures_named():
                 if each["size"] <= _COPIED_AT_ONCE:
-                    self._obstore.copy(self._store, path, copied)
+                    obstore.copy(self._store, path, copied)
                 else:
-                    self._obstore.put(self._store, copied, self._obstore.get(self._store, path).stream())
+                    obstore.put(self._store, copied, obstore.get(self._store, path).stream())
 
     def _below(self, name: str) -> list[Any]:
         with self._failures_named():
-            return [each for page in self._obstore.list(self._store, prefix=name) for each in page]
+            return [each for page in obstore.list(self._store, prefix=name) for each in page]
 
     @contextmanager
     def _failures_named(self) -> Iterator[None]:
@@ -160,16 +159,16 @@ class Bucket:
         except FileNotFoundError as error:
             self._require_sign(error)
             raise ObjectMissing(str(error)) from error
-        except (self._obstore.exceptions.BaseError, OSError) as error:
+        except (BaseError, OSError) as error:
             raise self._unavailable(error) from error
 
     def _require_sign(self, missing: FileNotFoundError) -> None:
         """Raise ``SegmentsUnavailable`` if not only an object is missing, but the whole bucket."""
         try:
-            self._obstore.head(self._store, _SIGN)
+            obstore.head(self._store, _SIGN)
         except FileNotFoundError:
             raise self._unavailable("there is no bucket of segments here") from missing
-        except (self._obstore.exceptions.BaseError, OSError) as error:
+        except (BaseError, OSError) as error:
             raise self._unavailable(error) from error
 
     def _unavailable(self, reason: object) -> SegmentsUnavailable:
@@ -197,17 +196,8 @@ def open_bucket(url: str) -> Bucket:
     """The bucket at a URL: ``s3://BUCKET/PREFIX``, ``gs://``, ``az://``, or ``file:///FOLDER``.
 
     Credentials, region and endpoint come from the environment, by the names of the provider, such as ``AWS_REGION``.
-    Raises ``SegmentsUnavailable`` for a URL that names none, and without the extra ``cluster``.
+    Raises ``SegmentsUnavailable`` for a URL that names none.
     """
-    try:
-        from obstore.store import from_url
-    except ImportError as error:
-        raise SegmentsUnavailable(
-            "Segments in a bucket need a library that is not installed.",
-            hint="Install it with `pip install 'spanseek[cluster]'`, or leave SPANSEEK_SEGMENTS_URL empty.",
-        ) from error
-    from obstore.exceptions import BaseError
-
     of_folder = {"mkdir": True, "automatic_cleanup": True} if url.startswith("file:") else _OF_NETWORK
     try:
         return Bucket(from_url(url, **of_folder), url)

@@ -20,9 +20,9 @@ from indexer.errors import CollectionNotFound, SegmentCorrupt, SegmentsUnavailab
 from indexer.indexing.deletion import delete_collection
 from indexer.indexing.maintenance import optimize, purge
 from indexer.indexing.verification import verify_store
-from indexer.segments.bucket import segments
 from indexer.segments.manifest import describe
 from indexer.store import Store
+from spanseek_bucket import segments
 from tests.buckets import (
     Answer,
     Fault,

@@ -14,8 +14,8 @@ from typing import Final
 
 from indexer.errors import SegmentsUnavailable
 from indexer.heartbeat import beating
-from indexer.segments.bucket.objects import Bucket
-from indexer.segments.bucket.upload import upload
+from spanseek_bucket.objects import Bucket
+from spanseek_bucket.upload import upload
 
 _MARKS: Final = "marks"
 _DELETED: Final = ".deleted"

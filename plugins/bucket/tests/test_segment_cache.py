@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from obstore.store import MemoryStore
 
-from indexer.segments.bucket.holds import holds_of
-from indexer.segments.bucket.objects import Bucket
-from indexer.segments.bucket.segments import BucketSegments
 from indexer.segments.folders import new_folder
 from indexer.types import SegmentInfo, SegmentPlace
+from spanseek_bucket.holds import holds_of
+from spanseek_bucket.objects import Bucket
+from spanseek_bucket.segments import BucketSegments
 from tests.waiting import until
 from tests.workspace import Workspace, document
 
@@ -23,7 +23,7 @@ NAMES = ["x", "y", "z"]
 HOLD = """
 import sys
 from pathlib import Path
-from indexer.segments.bucket.holds import holds_of
+from spanseek_bucket.holds import holds_of
 holds_of(Path(sys.argv[1])).take(sys.argv[2])
 print("held", flush=True)
 sys.stdin.read()

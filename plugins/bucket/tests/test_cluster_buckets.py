@@ -18,8 +18,8 @@ from indexer.cluster.shipment import Shipment
 from indexer.engine.executor import Executor
 from indexer.errors import SegmentsUnavailable
 from indexer.indexing.maintenance import optimize
-from indexer.segments.bucket import segments
 from indexer.segments.options import SegmentsOptions
+from spanseek_bucket import segments
 from tests.buckets import FaultyServer, broken, bucket_segments, cut, flipped, missing, of, quick_server
 from tests.fake_cluster import FakeCluster, FakeHandle, FakeTransport
 from tests.workspace import Workspace, document

@@ -4,8 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
-from indexer.segments.bucket.objects import Bucket
 from indexer.segments.layout import MANIFEST
+from spanseek_bucket.objects import Bucket
 
 # Files of a segment that are on their way at once.
 AT_ONCE: Final = 8

@@ -12,12 +12,12 @@ from threading import Lock
 from typing import Final
 
 from indexer.process_folders import process_folder
-from indexer.segments.bucket.holds import Holds, holds_of
 from indexer.segments.folders import final_name
 from indexer.segments.manifest import SegmentKey
 from indexer.segments.opened import is_open
 from indexer.segments.reader import Segment
 from indexer.types import SegmentPlace
+from spanseek_bucket.holds import Holds, holds_of
 
 _FETCHING: Final = "fetching"
 
