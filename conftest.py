@@ -2,6 +2,7 @@
 
 import os
 from importlib.util import find_spec
+from pathlib import Path
 
 import hypothesis
 import pytest
@@ -66,6 +67,7 @@ collect_ignore_glob += [
 ]
 collect_ignore_glob += ["client/spanseek/mcp/*"] if find_spec("mcp") is None else ["client/spanseek/mcp/__main__.py"]
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "false"
+_HTTP = Path(__file__).parent / "tests" / "integration" / "http"
 checking.install()
 install_import_hook(CHECKED, "tests.checking.checked")
 
@@ -82,6 +84,17 @@ hypothesis.settings.register_profile(
     suppress_health_check=[hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.data_too_large],
 )
 hypothesis.settings.load_profile("spanseek")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """HTTP tests run on SQLite in CI and on PostgreSQL in `make test-all`; those marked ``smoke`` run a tier earlier."""
+    for item in items:
+        is_smoke = item.get_closest_marker("smoke") is not None
+        if item.get_closest_marker("postgresql") is not None:
+            item.add_marker("ci" if is_smoke else "slow")
+        elif item.path.parent == _HTTP and not is_smoke:
+            item.add_marker("ci")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -30,7 +30,7 @@ class SegmentsOptions:
 def make_segments(options: SegmentsOptions) -> Segments:
     """The storage of the segments: a folder, or what the URL's scheme names in the entry points ``spanseek.segments``.
 
-    Raises ``SegmentsUnavailable`` for a URL that cannot be opened, and ``InvalidInput`` for a folder on a network mount.
+    Raises ``SegmentsUnavailable`` where that opens nothing, and ``InvalidInput`` for a folder on a network mount.
     """
     if not options.network:
         require_local(options.folder)
@@ -41,7 +41,7 @@ def make_segments(options: SegmentsOptions) -> Segments:
         made: Segments = point.load()(options)
         return made
     raise SegmentsUnavailable(
-        f"Nothing that is installed opens a place for segments at {scheme}:.",
+        f"Nothing that is installed opens the {scheme}: URL of SPANSEEK_SEGMENTS_URL.",
         hint="Install buckets with `pip install 'spanseek[bucket]'`, or leave SPANSEEK_SEGMENTS_URL empty.",
     )
 

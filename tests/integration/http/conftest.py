@@ -30,7 +30,6 @@ from tests.executors import CLUSTER
 from tests.waiting import PATIENCE_S
 
 Answer = TypeVar("Answer")
-HERE = Path(__file__).parent
 # TEST_EXECUTOR=ray asks all routes of a server whose segments are read by a cluster.
 EXECUTOR = CLUSTER if os.environ.get("TEST_EXECUTOR") == "ray" else None
 
@@ -54,20 +53,6 @@ DOCUMENTS = [
     Document("contract-1", (Part("Either party may cancel the agreement in writing."),), {"kind": "contract"}),
     *(Document(f"filler-{n}", (Part(f"Ticket number {n} says that router {n} is slow."),)) for n in range(40)),
 ]
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Every test runs on both catalogs: on SQLite in CI, on PostgreSQL in `make test-all`.
-
-    Those marked ``smoke`` run one tier earlier.
-    """
-    for item in items:
-        if item.path.parent == HERE:
-            on_postgres = item.get_closest_marker("postgresql") is not None
-            tier = int(on_postgres) + int(item.get_closest_marker("smoke") is None)
-            if tier:
-                item.add_marker("ci" if tier == 1 else "slow")
 
 
 def settings_of(data_dir: Path, database_url: str = "") -> Settings:
