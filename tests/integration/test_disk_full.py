@@ -24,6 +24,7 @@ from indexer.indexing.maintenance import merge_segments
 from indexer.indexing.merge_policy import everything
 from models.errors import SpanseekError
 from tests.small_disk import filled, small_disk
+from tests.waiting import PATIENCE_S
 from tests.workspace import Workspace, document
 
 OLD = [document(f"old{number}", f"an old text, number {number}") for number in range(5)]
@@ -179,7 +180,7 @@ def limited(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
             [sys.executable, "-c", "from app.cli import main; main()", *arguments],
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=PATIENCE_S,
             check=False,
             cwd=tmp_path,
             env=os.environ | {"SPANSEEK_ENCODER": "hashing"},

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,6 +16,7 @@ from indexer.segments.bucket.objects import Bucket
 from indexer.segments.bucket.segments import BucketSegments
 from indexer.segments.folders import new_folder
 from indexer.types import SegmentInfo, SegmentPlace
+from tests.waiting import until
 from tests.workspace import Workspace, document
 
 NAMES = ["x", "y", "z"]
@@ -120,10 +120,12 @@ def test_threads_read_whole_segments_while_others_evict(shelf: Shelf) -> None:
     with ThreadPoolExecutor(4) as threads:
         assert list(threads.map(read, range(4))) == [None] * 4
     named = frozenset(SegmentPlace(id, info.name) for id, info in shelf.places.values())
-    deadline = time.monotonic() + 60
-    while len(shelf.cached()) > 1:  # those that are verified in the background are open a moment longer
-        assert time.monotonic() < deadline
+
+    def one_is_left() -> bool:  # those that are verified in the background are open a moment longer
         segments.refresh(lambda: named)
+        return len(shelf.cached()) <= 1
+
+    until(one_is_left)
 
 
 def test_a_name_that_is_held_twice_is_released_twice(tmp_path: Path) -> None:

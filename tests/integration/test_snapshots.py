@@ -38,6 +38,7 @@ from indexer.store import Store
 from indexer.tuning import CalibrationDraft
 from models.types import Document, Part
 from tests.faults.places import ROUNDS
+from tests.waiting import until
 from tests.workspace import Workspace, document
 
 SECRET = "zyzzyva"
@@ -249,12 +250,16 @@ def test_a_snapshot_under_writes_and_merges_has_one_generation(workspace: Worksp
 
     writer = threading.Thread(target=write)
     writer.start()
+    infos: list[Any] = []
     try:
-        infos = [create_archive(workspace.store, "c", tmp_path / f"{number}.tar") for number in range(8)]
+        for number in range(8):
+            before = infos[-1].generation if infos else 0
+            until(lambda before=before: workspace.catalog.generation("c") > before)
+            infos.append(create_archive(workspace.store, "c", tmp_path / f"{number}.tar"))
     finally:
         stop.set()
         writer.join()
-    assert len({info.generation for info in infos}) > 2
+    assert len({info.generation for info in infos}) == 8
     for number, info in enumerate(infos):
         check_archive(tmp_path / f"{number}.tar", lambda done, total: None)
         restored = restore_archive(workspace.store, tmp_path / f"{number}.tar", f"r{number}")

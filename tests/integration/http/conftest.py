@@ -27,6 +27,7 @@ from indexer.types import Recipe
 from models.encoders.registry import load_encoder
 from models.types import Document, Part, SpanBounds
 from tests.executors import CLUSTER
+from tests.waiting import PATIENCE_S
 
 Answer = TypeVar("Answer")
 HERE = Path(__file__).parent
@@ -123,7 +124,9 @@ class Client:
         self._stack = AsyncExitStack()
 
     def __enter__(self) -> "Client":
-        self._runner.run(self._stack.enter_async_context(self.app.router.lifespan_context(self.app)))
+        with pytest.MonkeyPatch.context() as patched:  # a busy machine takes longer to be ready than probes wait
+            patched.setattr("app.http.readiness._MAX_WAIT_S", PATIENCE_S)
+            self._runner.run(self._stack.enter_async_context(self.app.router.lifespan_context(self.app)))
         transport = httpx.ASGITransport(self.app)
         self.http = httpx.AsyncClient(
             transport=transport, base_url="http://localhost", event_hooks={"response": [check_documented]}

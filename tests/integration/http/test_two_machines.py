@@ -1,8 +1,7 @@
 """Two servers with a catalog and a bucket in common, and a data folder each: what one writes the other finds."""
 
 import os
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 from app.settings import Settings
 from tests.buckets import serving
 from tests.serving import running
+from tests.waiting import until
 
 PATH = "/collections/calls"
 
@@ -25,12 +25,6 @@ def machines(migrated_postgres: str, url: str, tmp_path: Path) -> Iterator[tuple
             each.data_dir.mkdir()
         with running(settings[0], **shared) as (_, first), running(settings[1], **shared) as (_, second):
             yield first, second
-
-
-def until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < deadline
 
 
 def ok(response: httpx.Response) -> dict[str, Any]:
@@ -59,7 +53,7 @@ def test_what_one_machine_writes_the_other_finds(machines, tmp_path: Path) -> No
         document = {"id": f"d{number:02}", "text": f"Please cancel my subscription, number {number}."}
         ok(writer.post(f"{PATH}/documents", json=document))
         until(lambda number=number, reader=reader: len(hits(reader)) == number + 1)
-    assert hits(first) == hits(second)
+    until(lambda: hits(first) == hits(second))
     ok(first.delete(f"{PATH}/documents/d00"))
     until(lambda: "d00" not in hits(second))
     ok(second.delete(PATH))
