@@ -88,7 +88,7 @@ hypothesis.settings.load_profile("spanseek")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """HTTP tests run on SQLite in CI and on PostgreSQL in `make test-all`; those marked ``smoke`` run a tier earlier."""
+    """Run HTTP tests on SQLite in CI and on PostgreSQL in `make test-all`; those marked ``smoke`` a tier earlier."""
     for item in items:
         is_smoke = item.get_closest_marker("smoke") is not None
         if item.get_closest_marker("postgresql") is not None:
