@@ -1,4 +1,3 @@
-# ruff: noqa: T201
 """Run a command several times beside busy loops, and print a table: no test depends on how busy the machine is.
 
 python -m tests.under_load [--runs 5] [--loops 4] [COMMAND ...]
