@@ -67,7 +67,8 @@ collect_ignore_glob += [
 ]
 collect_ignore_glob += ["client/spanseek/mcp/*"] if find_spec("mcp") is None else ["client/spanseek/mcp/__main__.py"]
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "false"
-_HTTP = Path(__file__).parent / "tests" / "integration" / "http"
+_TESTS = Path(__file__).parent / "tests"
+_HTTP, _PAGE = _TESTS / "integration" / "http", _TESTS / "e2e" / "page"
 checking.install()
 install_import_hook(CHECKED, "tests.checking.checked")
 
@@ -88,12 +89,15 @@ hypothesis.settings.load_profile("spanseek")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run HTTP tests on SQLite in CI and on PostgreSQL in `make test-all`; those marked ``smoke`` a tier earlier."""
+    """Give tests of HTTP and of the page their tiers.
+
+    HTTP tests run on SQLite in CI and on PostgreSQL in `make test-all`, those marked ``smoke`` a tier earlier.
+    """
     for item in items:
         is_smoke = item.get_closest_marker("smoke") is not None
         if item.get_closest_marker("postgresql") is not None:
             item.add_marker("ci" if is_smoke else "slow")
-        elif item.path.parent == _HTTP and not is_smoke:
+        elif item.path.is_relative_to(_PAGE) or (item.path.parent == _HTTP and not is_smoke):
             item.add_marker("ci")
 
 

@@ -44,7 +44,7 @@ def test_help_needs_nothing(tmp_path: Path, arguments: list[str]) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["collections", "list"], ["keys", "list"]])
-@pytest.mark.slow
+@pytest.mark.ci("starts processes")
 def test_lists_need_no_search(tmp_path: Path, arguments: list[str]) -> None:
     imported(COMMAND, tmp_path, "init-db")
     assert imported(COMMAND, tmp_path, *arguments) <= {"pyarrow", "sqlalchemy"}
@@ -108,7 +108,7 @@ def cats(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("script", [SEARCHES, SERVER, SPANS], ids=["command line", "server", "spans"])
-@pytest.mark.slow
+@pytest.mark.ci("starts processes")
 def test_searches_need_no_torch(cats: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(cats)
     assert imported(script, cats) & {"torch", "transformers", "scipy.linalg", "sklearn"} == set()

@@ -285,7 +285,7 @@ def test_so_it_is_where_segments_are_in_other_processes(
     check_search(EXECUTORS[-1], folder, segments, bounds, kind, seed, dead, selection, scoring)
 
 
-@pytest.mark.slow
+@pytest.mark.slow("a cluster or many segments")
 @settings(max_examples=examples(60), deadline=None)
 @drawn_cases
 def test_so_it_is_on_a_cluster(folder, segments, bounds, kind, seed, dead, selection, scoring) -> None:

@@ -99,7 +99,7 @@ def test_any_count_is_the_oracles(executor, folder, segments, bounds, kind, seed
     check(executor, case, query, floor, wanted, scoring and scoring.alone(0))
 
 
-@pytest.mark.slow
+@pytest.mark.ci("many vectors")
 @pytest.mark.parametrize(("kind", "bounds"), [*((kind, (1, 20)) for kind in KINDS), ("drift", (40, 64))])
 def test_parts_longer_than_blocks(folder: Path, kind: str, bounds: tuple[int, int]) -> None:
     case = collection(folder, bounds, [[[560, 0, 1], [3]], [[200, 90]]], kind, 5, set())

@@ -376,7 +376,7 @@ def test_read_bytes_grows_to_total_bytes(name: str, packing: str, tmp_path: Path
     assert source.read_bytes == source.total_bytes
 
 
-@pytest.mark.slow
+@pytest.mark.ci("large files")
 @pytest.mark.parametrize("name", ["x.ndjson", "x.csv.gz"])
 def test_memory_is_that_of_one_record(name: str, tmp_path: Path) -> None:
     line = "some words that repeat " * 1_000

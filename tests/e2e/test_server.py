@@ -52,7 +52,7 @@ def test_its_last_words_at_the_start_are_the_address_of_the_page(settings) -> No
     until(lambda: any(f"The page is at {client.base_url}" in line for line in log))
 
 
-@pytest.mark.slow
+@pytest.mark.ci("a server of its own")
 def test_what_was_acknowledged_survives_kill_minus_nine(settings) -> None:
     """Nine writes, so that the server is merging when it dies, or has merged."""
     encoder, path = load_encoder("hashing"), "/collections/sample/documents"
@@ -74,7 +74,7 @@ def test_what_was_acknowledged_survives_kill_minus_nine(settings) -> None:
         assert (found.documents, found.units) == (8, 7 * 2 + 1)
 
 
-@pytest.mark.slow
+@pytest.mark.ci("a server of its own")
 def test_on_the_network_it_asks_for_the_key_and_keeps_its_limits(settings) -> None:
     def chunks() -> Iterator[bytes]:
         yield from (b" " * 1000 for _ in range(3))
@@ -91,7 +91,7 @@ def test_on_the_network_it_asks_for_the_key_and_keeps_its_limits(settings) -> No
         assert process.wait(timeout=PATIENCE_S) == 0
 
 
-@pytest.mark.slow
+@pytest.mark.ci("a server of its own")
 def test_without_tables_it_says_what_to_do_and_exits(tmp_path) -> None:
     with start(Settings(_env_file=None, data_dir=tmp_path, encoder="hashing")) as process:
         try:
@@ -108,7 +108,7 @@ OWN = ["localhost", "127.0.0.1:8000", "[::1]:8000", "app.localhost", "search.int
 OTHERS = ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "192.0.2.1", "["]
 
 
-@pytest.mark.slow
+@pytest.mark.ci("a server of its own")
 def test_without_keys_it_answers_only_its_own_pages(settings) -> None:
     with running(settings, allowed_hosts="search.internal, other.internal") as (_, client):
         for host in OWN + OTHERS:
@@ -132,7 +132,7 @@ def test_without_keys_it_answers_only_its_own_pages(settings) -> None:
         assert client.get("/collections", headers=headers).status_code == 200
 
 
-@pytest.mark.slow
+@pytest.mark.ci("a server of its own")
 def test_head_is_get_without_the_body(settings) -> None:
     with running(settings) as (_, client):
         for path in ("/collections", "/health/live", "/metrics", "/collections/none"):
@@ -142,7 +142,7 @@ def test_head_is_get_without_the_body(settings) -> None:
         assert client.head("/search").status_code == 405
 
 
-@pytest.mark.slow
+@pytest.mark.ci("a server of its own")
 def test_the_log_has_routes_and_no_names_or_queries(settings) -> None:
     log: list[str] = []
     with running(settings, log) as (process, client):

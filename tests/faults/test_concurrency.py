@@ -70,7 +70,7 @@ def servers(settings: Settings) -> Iterator[list[httpx.Client]]:
         yield [client for _, client in started]
 
 
-@pytest.mark.slow
+@pytest.mark.slow("many writers for a while")
 @pytest.mark.timeout(1800)
 def test_the_last_version_wins(settings: Settings, servers: list[httpx.Client]) -> None:
     history, written = History(), threading.Event()

@@ -168,7 +168,7 @@ def statuses(received: bytes) -> list[int]:
     return [int(head[:3]) for head in heads if head[:3].isdigit() and head[3:4] == b" "]
 
 
-@pytest.mark.slow
+@pytest.mark.slow("thousands of requests")
 @pytest.mark.timeout(3600)
 def test_malformed_requests(server: tuple[Any, httpx.Client]) -> None:
     process, client = server

@@ -40,7 +40,7 @@ def test_killed_at_failpoints(name: str, copies: Any, tmp_path: Path) -> None:
                 assert_recovers(services, name, expected, where)
 
 
-@pytest.mark.slow
+@pytest.mark.slow("kills processes at random")
 @pytest.mark.skipif(not ROUNDS, reason="the long form alone")
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("name", OPERATIONS)
@@ -60,7 +60,7 @@ def test_killed_at_random(name: str, copies: Any, tmp_path: Path) -> None:
                 assert_recovers(services, name, expected, where)
 
 
-@pytest.mark.slow
+@pytest.mark.slow("kills processes at random")
 @pytest.mark.timeout(7200)
 def test_killed_while_a_webhook_sends(copies: Any, tmp_path: Path) -> None:
     """Each event is received at least once, in order, and none is lost."""

@@ -44,7 +44,7 @@ def damage(store: Store) -> list[str]:
     return [sentence for item in store.catalog.collections() for sentence in verify_collection(store, item)]
 
 
-@pytest.mark.slow
+@pytest.mark.ci("writes while it is backed up")
 def test_a_backup_under_writes_and_merges_has_all_that_was_acknowledged(workspace: Workspace, tmp_path: Path) -> None:
     stop, acknowledged = threading.Event(), {"d0"}
 

@@ -30,7 +30,7 @@ with leases.lease(Catalog(sys.argv[1]), "calls") as held:
 """
 
 
-@pytest.mark.slow
+@pytest.mark.ci("kills processes")
 @pytest.mark.parametrize(("moment", "generation"), [("before the commit", 0), ("after the commit", 1)])
 def test_a_job_killed_with_minus_nine_is_resumed_at_once(url, put, moment, generation):
     with closing(Catalog(url)) as catalog:

@@ -159,7 +159,7 @@ def test_of_those_who_race_for_it_one_gets_it(catalog):
     assert sorted(_race(catalog)) == [False, False, False, True]
 
 
-@pytest.mark.slow
+@pytest.mark.ci("processes that wait for each other")
 def test_the_lease_of_a_dead_process_is_free_at_once(catalog):
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     with child:
@@ -254,7 +254,7 @@ def test_of_those_who_race_for_an_abandoned_lease_one_gets_it(catalog, outage):
     assert sorted(_race(catalog)) == [False, False, False, True]
 
 
-@pytest.mark.slow
+@pytest.mark.ci("processes that wait for each other")
 def test_an_abandoned_lease_is_not_free_to_other_processes(catalog, outage):
     failed = _abandon(catalog, outage)
     take = (

@@ -300,7 +300,7 @@ def test_a_reader_of_a_phrase_that_never_matches_is_not_told(catalog, collection
     assert read_events(catalog, collection.id, cursor, 9, EventFilter(("quiet",))).events == ()
 
 
-@pytest.mark.slow
+@pytest.mark.ci("many matches")
 def test_a_reader_beside_many_writers_skips_and_repeats_nothing(catalog, collection, url) -> None:
     """Publishing, saving and deleting phrases from several connections, while somebody polls."""
     save(catalog, *(PhraseDraft(f"p{number}", "text", 0.5) for number in range(4)))

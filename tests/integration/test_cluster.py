@@ -31,7 +31,7 @@ from tests.waiting import until
 from tests.workspace import Workspace, document
 
 # Both sides encode alike: one has loaded its models before the first test.
-pytestmark = [pytest.mark.slow, pytest.mark.native_precision, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow("starts a cluster"), pytest.mark.native_precision, pytest.mark.timeout(600)]
 
 # Seconds until an actor has started again.
 PATIENCE_S = 400.0

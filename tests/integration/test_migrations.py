@@ -111,7 +111,7 @@ def test_details_of_nuggets_move_into_one_column_and_back(empty_url):
     assert columns == [(["units"], None, None), (["units", "nuggets"], "n1@é", 0.1)]
 
 
-@pytest.mark.slow
+@pytest.mark.ci("PostgreSQL")
 def test_upgrades_in_several_processes_at_once_make_the_tables_once(empty_url):
     code = "import sys; from indexer.catalog.schema import upgrade; upgrade(sys.argv[1])"
     children = [subprocess.Popen([sys.executable, "-c", code, empty_url]) for _ in range(2)]

@@ -145,7 +145,7 @@ def test_what_was_published_in_small_segments_is_merged(small_pools: Workspace) 
     assert workspace.found("changed") == {("d0000", "changed")}
 
 
-@pytest.mark.slow
+@pytest.mark.ci("many documents")
 def test_stopping_publishes_what_was_read(workspace: Workspace) -> None:
     many = [document(f"d{number:04}", f"needle{number}") for number in range(1_000)]
     given: list[Record] = []
@@ -210,7 +210,7 @@ def index_in_small_pools(documents: int) -> None:
         assert workspace.catalog.collection("c").documents == documents
 
 
-@pytest.mark.slow
+@pytest.mark.ci("many documents")
 def test_memory_does_not_grow_with_the_input() -> None:
     small, large = peaks_of(index_in_small_pools, (120,), (400,))
     assert large < 1.3 * small
@@ -230,7 +230,7 @@ def test_reading_goes_no_further_than_a_pool_ahead(small_pools: Workspace) -> No
     assert max(ahead) <= 16
 
 
-@pytest.mark.slow
+@pytest.mark.ci("many documents")
 def test_documents_of_many_parts_are_tokenized_in_batches_of_few(tmp_path: Path, monkeypatch) -> None:
     """A batch's memory is that of its parts: a million of them would take 3 GB."""
     batches: list[int] = []

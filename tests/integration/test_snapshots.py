@@ -235,7 +235,7 @@ def test_a_deleted_text_is_nowhere_in_the_rows(workspace: Workspace, tmp_path: P
     assert SECRET.encode() not in (tmp_path / "c.tar").read_bytes()
 
 
-@pytest.mark.slow
+@pytest.mark.ci("large snapshots")
 def test_a_snapshot_under_writes_and_merges_has_one_generation(workspace: Workspace, tmp_path: Path) -> None:
     stop = threading.Event()
 
@@ -273,7 +273,7 @@ def test_a_snapshot_under_writes_and_merges_has_one_generation(workspace: Worksp
             assert {hit.document_id for hit in hits} <= set(documents)
 
 
-@pytest.mark.slow
+@pytest.mark.ci("large snapshots")
 def test_a_snapshot_under_writes_answers_as_an_index_of_its_documents(workspace: Workspace, tmp_path: Path) -> None:
     """Queries elsewhere, a thousand of them in the long form: the same hits with the same scores, to the last bit."""
     choose = random.Random(7)

@@ -72,7 +72,7 @@ def started(client: httpx.Client, id: str, before: int) -> int:
     return int(client.get(f"/tasks/{id}").json()["starts"])
 
 
-@pytest.mark.slow
+@pytest.mark.slow("kills servers")
 @pytest.mark.timeout(900)
 def test_kills_lose_nothing_and_repeat_nothing(settings: Settings) -> None:
     moments, ids, progress, starts = random.Random(25), [], {}, 0
@@ -111,7 +111,7 @@ def test_kills_lose_nothing_and_repeat_nothing(settings: Settings) -> None:
     assert not list((settings.data_dir / "tasks").glob("*/body*"))
 
 
-@pytest.mark.slow
+@pytest.mark.slow("kills servers")
 def test_a_connection_that_is_cut_leaves_what_was_acknowledged(settings: Settings) -> None:
     with server(settings) as (_, client):
         first = upload(client, 0)

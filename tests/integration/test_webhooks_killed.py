@@ -31,7 +31,7 @@ def settings(url: str, tmp_path: Path) -> Settings:
     return made
 
 
-@pytest.mark.slow
+@pytest.mark.slow("kills servers")
 @pytest.mark.timeout(900)
 def test_matches_survive_a_server_that_is_killed_while_it_sends(settings: Settings) -> None:
     chance, written, killers = random.Random(40), 0, []

@@ -47,7 +47,7 @@ def test_the_cache_lies_in_the_data_folder_unless_it_is_named(settings: Settings
     assert made.model_copy(update={"segments_cache": Path("/nvme")}).cache_folder == Path("/nvme")
 
 
-@pytest.mark.slow
+@pytest.mark.slow("starts a cluster")
 @pytest.mark.timeout(600)
 def test_a_cluster_answers_from_a_bucket_as_one_process(settings: Settings, start, tmp_path: Path) -> None:
     """Actors read where the settings of the server say."""

@@ -43,7 +43,7 @@ def files(folder: Path) -> int:
     return sum("vectors.i8" in names for _, _, names in os.walk(folder))
 
 
-@pytest.mark.slow
+@pytest.mark.slow("two servers and a bucket")
 @pytest.mark.parametrize("backend", ["postgresql"])
 def test_what_one_machine_writes_the_other_finds(machines, tmp_path: Path) -> None:
     first, second = machines

@@ -114,7 +114,7 @@ def test_what_is_hostile_is_valid_at_first(kind: str, tmp_path: Path) -> None:
         assert read(tmp_path, kind, data).outcome == "document"
 
 
-@pytest.mark.slow
+@pytest.mark.slow("thousands of damaged files")
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("kind", KINDS)
 def test_hostile_files_are_read_or_refused(kind: str, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import pytest
 from tests.e2e.page.checks import no_sideways_scrolling, serious, settle
 from tests.e2e.page.conftest import window
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow("every view in three colour schemes")
 
 SEARCH = "/?c=sample&q=refund"
 VIEWS = {

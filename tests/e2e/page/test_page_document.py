@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.page.checks import serious, settle
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.ci("a browser")
 
 HIT = {
     "document_id": "d",

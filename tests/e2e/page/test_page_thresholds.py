@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from app.calibration.label_files import read_labels
 from tests.e2e.page.checks import no_sideways_scrolling, serious
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.ci("a browser")
 
 
 def test_labels_move_precision_and_the_threshold_is_saved_and_undone(page, request):

@@ -422,7 +422,7 @@ def test_a_phrase_is_not_saved_with_a_threshold_of_words(desktop):
     desktop.get_by_text("No longer saved").wait_for()
 
 
-@pytest.mark.slow
+@pytest.mark.ci("a browser")
 def test_compared_modes_are_tabs_on_a_phone(page):
     page.goto("/?c=sample&q=refund&vs=lexical")
     page.locator(".card").first.wait_for()

@@ -21,7 +21,7 @@ from tests.pdf_files import lines, pdf
 from tests.serving import running
 from tests.word_files import paragraph, run, word_file
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow("long walks through the page")
 SCOPES = {"analyst": ["search", "index"], "lawyer": ["search", "index"], "operator": ["admin"], "reader": ["search"]}
 CALLS = """call,turn,speaker,said
 c-1,1,agent,How can I help you?

@@ -42,7 +42,7 @@ ROUTES = {
 BODIES = {"PUT": {"value": 0.5}, "POST": {"collection": "c", "text": "a"}}
 
 
-@pytest.mark.slow
+@pytest.mark.slow("waits for deadlines")
 def test_every_route_answers_in_time_and_again_when_the_catalog_does(postgres, migrated_postgres, tmp_path) -> None:
     settings = Settings(_env_file=None, data_dir=tmp_path, encoder="hashing")
     url = f"{migrated_postgres}&connect_timeout=60"
@@ -63,7 +63,7 @@ def check(client: httpx.Client, method: str, path: str, code: str) -> None:
     assert answer.json()["code"] == code, (method, path, answer.text)
 
 
-@pytest.mark.slow
+@pytest.mark.slow("waits for deadlines")
 def test_a_threshold_waits_for_a_locked_catalog_until_the_deadline(tmp_path) -> None:
     settings = Settings(_env_file=None, data_dir=tmp_path, encoder="hashing", database_url="")
     upgrade(settings.catalog_url)

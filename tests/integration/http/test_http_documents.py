@@ -253,7 +253,7 @@ def test_an_idle_server_lets_go_of_what_was_replaced(settings, start) -> None:
     assert not any(view.segment.folder.exists() for view in before.views)
 
 
-@pytest.mark.slow
+@pytest.mark.ci("many documents")
 def test_a_request_has_20_000_parts_at_most(client, problem) -> None:
     half = {"id": "a", "parts": [{"text": ""}] * 10_000}
     assert written(client.post(PATH, [half, half | {"id": "b"}])) == [("a", "indexed", None), ("b", "indexed", None)]

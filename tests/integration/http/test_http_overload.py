@@ -123,7 +123,7 @@ def test_the_body_limit_of_chunks_that_announce_no_length(settings, start, probl
     assert max(taken) <= 1000
 
 
-@pytest.mark.slow
+@pytest.mark.ci("many requests at once")
 def test_many_at_once_get_what_each_gets_alone(client) -> None:
     queries = [
         {"collection": "sample", "text": text, "top_k": top_k, "group_by": group_by}

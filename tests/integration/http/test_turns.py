@@ -43,7 +43,7 @@ async def write(client: Client, ends: Callable[[], bool]) -> Counter[int]:
     return statuses
 
 
-@pytest.mark.slow
+@pytest.mark.slow("writers that wait for each other")
 def test_a_job_gets_its_turn(settings: Settings, start, monkeypatch: pytest.MonkeyPatch) -> None:
     """The writes follow each other closely, and each takes a quarter of a second, the first until the job has come."""
     client, refusals = start(settings), []

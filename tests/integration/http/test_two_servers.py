@@ -53,7 +53,7 @@ def ok(response: httpx.Response) -> dict[str, Any]:
     return answer
 
 
-@pytest.mark.slow
+@pytest.mark.ci("two servers")
 def test_what_one_server_changes_the_other_answers(servers) -> None:
     first, second = servers
     ok(first.put(PATH))
@@ -70,7 +70,7 @@ def test_what_one_server_changes_the_other_answers(servers) -> None:
     until(lambda: search(first)["threshold"]["value"] == 0.5)
 
 
-@pytest.mark.slow
+@pytest.mark.ci("two servers")
 def test_writers_of_both_servers_wait_for_each_other(servers) -> None:
     """A balancer sends sixteen writers to two servers: nobody is refused, and nothing is lost."""
     ok(servers[0].put(PATH))
@@ -92,7 +92,7 @@ def test_writers_of_both_servers_wait_for_each_other(servers) -> None:
         until(lambda server=server: metadata_by_id(server) == expected)
 
 
-@pytest.mark.slow
+@pytest.mark.ci("two servers")
 def test_tasks_run_once_whichever_server_was_asked(servers) -> None:
     """A task that ran twice would find its documents unchanged, or have two results for a line."""
     first, second = servers

@@ -126,7 +126,7 @@ def merge_in_small_pieces(folder: Path, sha256: str) -> None:
         merge(Path(made) / "merged", RECIPE, [Source(Segment(folder, sha256), np.ones(2, bool))])
 
 
-@pytest.mark.slow
+@pytest.mark.ci("many documents")
 def test_memory_does_not_grow_with_the_units(folder: Path) -> None:
     segments = [folder / "small", folder / "large"]
     for path, words in zip(segments, (4_000, 12_000), strict=True):

@@ -301,7 +301,7 @@ def test_products_of_bytes_are_those_of_what_they_stand_for(
 
 @pytest.mark.native_precision
 @pytest.mark.skipif(not multiplies_bfloat16(), reason="this processor does not multiply bfloat16")
-@pytest.mark.slow
+@pytest.mark.ci("compiles kernels for other processors")
 def test_texts_in_bfloat16_are_nearer_to_float32_than_those_of_torch(tmp_path: Path) -> None:
     folder = bert(tmp_path)
     encoder = SliceEncoder(open_backbone(str(folder)))
