@@ -270,6 +270,7 @@ drawn_cases = given(
 )
 
 
+@pytest.mark.ci("many examples")
 @pytest.mark.parametrize("executor", EXECUTORS[:-1], ids=lambda executor: executor.name)
 @settings(max_examples=examples(40))
 @drawn_cases

@@ -123,6 +123,7 @@ def test_an_empty_collection_has_nothing_to_count(folder: Path) -> None:
     assert found.documents == found.spans == []
 
 
+@pytest.mark.ci("many vectors")
 def test_more_spans_than_memory_should_hold_are_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     case = collection(folder, (1, 8), [[[60], [40, 7]]], "random", 4, set())
     query = unit(np.random.default_rng(1).normal(size=DIM))

@@ -30,6 +30,7 @@ def settings(tmp_path: Path) -> Settings:
     return found
 
 
+@pytest.mark.ci("starts processes")
 def test_it_starts_answers_and_stops(settings) -> None:
     store, encoder = open_store(settings), load_encoder("hashing")
     with closing(store.catalog):
@@ -44,6 +45,7 @@ def test_it_starts_answers_and_stops(settings) -> None:
         assert process.wait(timeout=PATIENCE_S) == 0
 
 
+@pytest.mark.ci("starts processes")
 def test_its_last_words_at_the_start_are_the_address_of_the_page(settings) -> None:
     log: list[str] = []
     with running(settings, log) as (process, client):

@@ -139,6 +139,7 @@ def test_intervals_of_recall_and_f1_cover_them(threshold: float) -> None:
         assert np.mean([share.low <= value <= share.high for share in shares]) >= 0.9
 
 
+@pytest.mark.ci("many examples")
 def test_the_chosen_threshold_keeps_its_promise() -> None:
     chosen = [for_precision(figures, 0.9) for figures in all_figures()]
     true = np.array([MADE.precision(at.raw) for at in chosen])

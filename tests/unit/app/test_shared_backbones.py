@@ -35,6 +35,7 @@ assert not any(encoder.has_network for encoder in (trained, small, plain, named)
 """
 
 
+@pytest.mark.ci("loads the shipped models")
 def test_encoders_facets_and_the_restorer_open_a_backbone_once() -> None:
     ran = subprocess.run(
         [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=PATIENCE_S, check=False

@@ -118,6 +118,7 @@ def test_too_much_is_refused_before_anything_is_encoded(service: Watched, lane: 
 VERY_LONG = "cancel my plan today. " * 20_000
 
 
+@pytest.mark.ci("long texts")
 def test_one_long_text_is_encoded_in_steps_between_which_others_come(service: Watched, lane: SpanLane) -> None:
     order: list[str] = []
 

@@ -64,6 +64,7 @@ def single(network: Backbone, batch: list[np.ndarray]) -> list[np.ndarray]:
     return network.unpad(states, [len(window) for window in batch])
 
 
+@pytest.mark.ci("many sizes")
 @pytest.mark.parametrize("halves", [False, True])
 @pytest.mark.parametrize("lengths", [[1], [4], [9], [70], [7, 3, 1], [30, 2], [1] * 40])
 def test_hidden_states_are_the_same(tmp_path: Path, lengths: list[int], halves: bool) -> None:
