@@ -12,12 +12,12 @@ from typing import Any
 
 import uvicorn
 
-from app.composition import make_encoders, open_store, require_data_folder
 from app.encoders.encoders import Encoders
 from app.http.app import create_app
 from app.http.auth import AnonymousAccess
 from app.http.hosts import is_loopback
 from app.logs import FORMATS, JsonFormatter
+from app.services import make_encoders, open_store, require_data_folder
 from app.settings import Settings
 from indexer.catalog import schema
 from indexer.catalog.collections import Catalog

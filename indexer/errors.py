@@ -151,18 +151,6 @@ class MatchNotFound(SpanseekError):
     code = "match_not_found"
 
 
-class WebhookNotFound(SpanseekError):
-    """The collection has no webhook of this id."""
-
-    code = "webhook_not_found"
-
-
-class LetterNotFound(SpanseekError):
-    """The webhook has no dead letter of this number."""
-
-    code = "dead_letter_not_found"
-
-
 class NothingToUndo(SpanseekError):
     """There is no change left to undo."""
 

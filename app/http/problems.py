@@ -122,7 +122,7 @@ class NotReady(SpanseekError):
     code = "not_ready"
 
 
-# A class that is not here has the status of the nearest class it derives from.
+# A class that is not here has the status of the nearest class it derives from; classes of plug-ins have their own.
 STATUS: dict[type[SpanseekError], HTTPStatus] = {
     SpanseekError: HTTPStatus.INTERNAL_SERVER_ERROR,
     BadJson: HTTPStatus.BAD_REQUEST,
@@ -150,8 +150,6 @@ STATUS: dict[type[SpanseekError], HTTPStatus] = {
     indexer.PhraseExists: HTTPStatus.CONFLICT,
     indexer.PhrasePaused: HTTPStatus.CONFLICT,
     indexer.MatchNotFound: HTTPStatus.NOT_FOUND,
-    indexer.WebhookNotFound: HTTPStatus.NOT_FOUND,
-    indexer.LetterNotFound: HTTPStatus.NOT_FOUND,
     indexer.NothingToUndo: HTTPStatus.CONFLICT,
     indexer.BordersMissing: HTTPStatus.CONFLICT,
     indexer.CollectionBusy: HTTPStatus.CONFLICT,
@@ -218,6 +216,8 @@ def status_of(kind: type[SpanseekError]) -> HTTPStatus:
     >>> status_of(indexer.SourceUnreadable).value
     422
     """
+    if kind.http_status is not None:
+        return HTTPStatus(kind.http_status)
     return next(STATUS[base] for base in kind.__mro__ if base in STATUS)
 
 

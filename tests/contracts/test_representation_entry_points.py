@@ -90,7 +90,7 @@ from pathlib import Path
 from fastapi.testclient import TestClient
 from typer.testing import CliRunner
 from app.cli import cli
-from app.composition import open_store
+from app.services import open_store
 from app.main import create_app
 from app.settings import Settings
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.composition import open_store
+from app.services import open_store
 from app.settings import Settings
 from indexer.catalog.collections import Catalog
 from indexer.catalog.keys import create_key

@@ -29,7 +29,7 @@ import httpx
 import numpy as np
 import psutil
 
-from app.composition import open_store
+from app.services import open_store
 from app.settings import Settings
 from indexer.catalog.schema import upgrade
 from indexer.indexing.verification import verify_store

@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.composition import open_store
+from app.services import open_store
 from app.settings import Settings
 from indexer.catalog.schema import upgrade
 from indexer.indexing.verification import verify_store

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from app.collections.documents import DocumentService
-from app.composition import Services, open_store
+from app.services import Services, open_store
 from app.settings import Settings
+from app.tasks.service import TaskService
 from app.tasks.worker import TaskWorkers
 from indexer.catalog.database import Database
 from indexer.catalog.schema import upgrade
@@ -46,7 +47,7 @@ def services(tmp_path: Path) -> Any:
 
 
 def test_a_document_is_written_and_tidied_in_a_dozen_transactions(services: Services, counted: list[str]) -> None:
-    documents: DocumentService = services.documents
+    documents: DocumentService = services.get(DocumentService)
     documents.upsert("c", [document("a", "One document.")])
     # The collection, lease, sweep, hashes, phrases, publish, release.
     assert len(counted) <= 7
@@ -63,14 +64,14 @@ def test_a_document_is_written_and_tidied_in_a_dozen_transactions(services: Serv
 def test_an_upload_of_one_line_is_received_and_indexed_in_some_two_dozen(
     services: Services, counted: list[str]
 ) -> None:
-    upload = services.tasks.upload("c", "ndjson", len(BODY))
+    upload = services.get(TaskService).upload("c", "ndjson", len(BODY))
     upload.begin()
     upload.write(BODY)
     upload.finish()
     assert len(counted) <= 4
     counted.clear()
-    workers = TaskWorkers(services, services.tasks, threads=0, keep_days=1)
+    workers = TaskWorkers(services, services.get(TaskService), threads=0, keep_days=1)
     workers.turn()
     # Claiming, writing and tidying as above, progress, and whether the collection is there.
     assert len(counted) <= 26
-    assert services.tasks.get(upload.id).status == "done"
+    assert services.get(TaskService).get(upload.id).status == "done"

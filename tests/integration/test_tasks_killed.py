@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from app.composition import open_store
+from app.services import open_store
 from app.settings import Settings
 from indexer.catalog.collections import Catalog
 from indexer.indexing.stats import collection_stats

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.composition import make_executor
+from app.services import make_executor
 from app.settings import Settings
 from indexer.engine.executor import Executor
 

@@ -15,8 +15,8 @@ import httpx
 import pytest
 from pydantic import TypeAdapter
 
-from app.composition import open_store
 from app.http.app import create_app
+from app.services import open_store
 from app.settings import Settings
 from indexer.catalog.collections import Catalog
 from indexer.catalog.keys import create_key

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from app.composition import open_store
+from app.services import open_store
 from app.settings import Settings
 from indexer.catalog.database import Database
 from indexer.catalog.watched_paths import WatchedPath

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.composition import open_store
+from app.services import open_store
 from indexer.catalog.schema import upgrade
 from indexer.indexing.pipeline import IndexJob
 from indexer.types import Recipe

@@ -9,8 +9,11 @@ from urllib.parse import quote
 import pytest
 
 from app.answers import json_values
+from app.collections.jobs import CollectionJobs
 from app.phrases.answers import EventPage
+from app.phrases.service import PhraseService
 from app.tasks.backfilling import Backfilling
+from app.tasks.service import TaskService
 from indexer.catalog.leases import lease
 from indexer.phrases import PhraseDraft
 from tests.integration.http.conftest import read_answer
@@ -296,7 +299,13 @@ def test_a_backfill_that_is_long_or_must_wait_is_a_task(caller) -> None:
     with lease(backend.store.catalog, "sample"):
         made = caller.ask("POST", ROOT, {"text": PHRASE, "name": "busy", "threshold": 0.9}).json()
     assert "rematched" not in made
-    long = Backfilling(backend.store.catalog, backend.phrases, backend.jobs, backend.tasks, at_once=0)
+    long = Backfilling(
+        backend.store.catalog,
+        backend.get(PhraseService),
+        backend.get(CollectionJobs),
+        backend.get(TaskService),
+        at_once=0,
+    )
     drafts = [PhraseDraft("long", PHRASE, 0.9), PhraseDraft("gone", PHRASE, 0.9)]
     tasks = [made["task"], long.put("sample", drafts, backfill=True).task]
     caller.ask("DELETE", f"{ROOT}/gone")  # what is no longer there keeps no other phrase from being matched

@@ -10,7 +10,7 @@ from threading import Event
 import pytest
 
 import app.collections.jobs
-from app.composition import open_store
+from app.services import open_store
 from app.settings import Settings
 from indexer.catalog.leases import lease
 from indexer.errors import CollectionBusy

@@ -4,8 +4,8 @@ from ipaddress import ip_address
 
 import pytest
 
-from app.webhooks.addresses import AddressRules, checked_url
 from models.errors import InvalidInput
+from spanseek_webhooks.addresses import AddressRules, checked_url
 
 PRIVATE = (
     "127.0.0.1", "127.8.9.10", "0.0.0.0", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1",
@@ -29,13 +29,13 @@ def test_public_addresses_are_reached_with_tls_alone(address: str) -> None:
 
 
 def test_an_operator_allows_networks() -> None:
-    rules = AddressRules.of(["127.0.0.0/8", "fd00::/8"])
+    rules = AddressRules.allowing(["127.0.0.0/8", "fd00::/8"])
     for address in ("127.0.0.1", "::ffff:127.0.0.1", "fd00::7"):
         assert rules.permits(ip_address(address), encrypted=False)
     for address in ("10.0.0.1", "::1", "fe80::1"):
         assert not rules.permits(ip_address(address), encrypted=True)
     with pytest.raises(InvalidInput, match="SPANSEEK_WEBHOOK_NETWORKS"):
-        AddressRules.of(["my network"])
+        AddressRules.allowing(["my network"])
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_urls_that_a_webhook_may_have(url: str) -> None:
 
 
 def test_plain_http_needs_an_allowed_network() -> None:
-    rules = AddressRules.of(["10.0.0.0/8"])
+    rules = AddressRules.allowing(["10.0.0.0/8"])
     assert checked_url("http://10.1.2.3:9000/", rules) == "http://10.1.2.3:9000/"
     assert checked_url("http://inside.example/", rules) == "http://inside.example/"
     with pytest.raises(InvalidInput):

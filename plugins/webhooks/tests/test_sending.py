@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.webhooks.addresses import AddressRules
-from app.webhooks.sending import DeliveryFailed, Sender, resolved
+from spanseek_webhooks.addresses import AddressRules
+from spanseek_webhooks.sending import DeliveryFailed, Sender, resolved
 from tests.receivers import Receiver, dripping, receiving, refusing
 
-LOCAL = AddressRules.of(["127.0.0.0/8"])
+LOCAL = AddressRules.allowing(["127.0.0.0/8"])
 
 
 def sender(rules: AddressRules = LOCAL, timeout_s: float = 60.0, names: dict[str, list[str]] | None = None) -> Sender:

@@ -3,18 +3,21 @@
 import logging
 import threading
 from datetime import timedelta
-from typing import Final
+from typing import Final, Self
 
 from app import __version__
-from app.webhooks.deliveries import Delivery, next_delivery
-from app.webhooks.sending import DeliveryFailed, Sender
-from app.webhooks.signing import SigningKey, WebhookKeyLost, signature
+from app.services import Services
 from indexer.catalog.collections import Catalog
-from indexer.catalog.deliveries import Delivering, claim_delivery, record_failed, record_sent
 from indexer.catalog.tasks import ClaimLost
-from indexer.catalog.webhooks import Webhook
 from models.errors import SpanseekError
 from models.priority import lower_priority
+from spanseek_webhooks.claims import Delivering, claim_delivery, record_failed, record_sent
+from spanseek_webhooks.deliveries import Delivery, next_delivery
+from spanseek_webhooks.errors import WebhookKeyLost
+from spanseek_webhooks.rows import Webhook
+from spanseek_webhooks.sending import DeliveryFailed, Sender
+from spanseek_webhooks.settings import WebhookSettings
+from spanseek_webhooks.signing import SigningKey, signature
 
 # Seconds between two looks at the catalog, and after a look that failed.
 _POLL_S: Final = 1.0
@@ -49,6 +52,15 @@ class WebhookWorkers:
         ]
         for thread in self._threads:
             thread.start()
+
+    @classmethod
+    def of(cls, services: Services, threads: int | None = None) -> Self:
+        """Start the workers of a server: as many as the settings say, by default."""
+        settings = services.settings.of(WebhookSettings)
+        timeout_s, given_up = settings.webhook_timeout_s, timedelta(hours=settings.webhook_hours)
+        sender = Sender(settings.rules, timeout_s=timeout_s)
+        key, threads = services.get(SigningKey), settings.webhook_workers if threads is None else threads
+        return cls(services.store.catalog, key, sender, threads=threads, timeout_s=timeout_s, given_up=given_up)
 
     def close(self) -> None:
         """Stop, after the deliveries that are under way; what is not received then is sent by the next server."""

@@ -12,21 +12,16 @@ import secrets
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
-from indexer.catalog.webhooks import Secret
+from app.services import Services
 from models.atomic import fsync, fsync_open
-from models.errors import SpanseekError
+from spanseek_webhooks.errors import WebhookKeyLost
+from spanseek_webhooks.rows import Secret
 
 KEY_FILE: Final = "webhooks.key"
 PREFIX: Final = "whsec_"
 _BYTES: Final = 32
-
-
-class WebhookKeyLost(SpanseekError):
-    """The key file is not the one that the secret of the webhook was made with."""
-
-    code = "webhook_key_lost"
 
 
 class SigningKey:
@@ -42,6 +37,11 @@ class SigningKey:
 
     def __init__(self, data_dir: Path) -> None:
         self._path = data_dir / KEY_FILE
+
+    @classmethod
+    def of(cls, services: Services) -> Self:
+        """Make it for a registry of services."""
+        return cls(services.store.data_dir)
 
     @cached_property
     def _key(self) -> bytes:

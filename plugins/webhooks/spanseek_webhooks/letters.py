@@ -12,8 +12,9 @@ from typing import Any, Final, Literal, TypeAlias
 from sqlalchemy import ColumnElement, Connection, Row, delete, insert, select, update
 
 from indexer.catalog.collections import Catalog
-from indexer.catalog.tables import phrase_sets, tasks, webhook_letters, webhooks
-from indexer.errors import LetterNotFound
+from indexer.catalog.tables import phrase_sets, tasks
+from spanseek_webhooks.errors import LetterNotFound
+from spanseek_webhooks.tables import webhook_letters, webhooks
 
 LetterKind: TypeAlias = Literal["matches", "task"]
 MAX_NUMBER: Final = 2**62

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 import httpcore
 
-from app.webhooks.addresses import Address, AddressRules
+from spanseek_webhooks.addresses import Address, AddressRules
 
 Resolve: TypeAlias = Callable[[str, int], Iterable[str]]
 _OK: Final = range(200, 300)

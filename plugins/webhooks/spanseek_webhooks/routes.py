@@ -14,12 +14,13 @@ from app.http.responses import answer_response
 from app.http.routes.phrases import PhraseName, Tags
 from app.http.schemas import CollectionPath, Note
 from app.requests import Body
-from app.webhooks.addresses import MAX_URL
-from app.webhooks.answers import DeadLetterPage, DeletedWebhook, LetterStatus, WebhookDescription, WebhookList
-from indexer.catalog.letters import MAX_NUMBER
 from indexer.catalog.names import checked_tags
-from indexer.catalog.webhooks import WebhookChanges, WebhookDraft
 from indexer.phrases import EventFilter
+from spanseek_webhooks.addresses import MAX_URL
+from spanseek_webhooks.answers import DeadLetterPage, DeletedWebhook, LetterStatus, WebhookDescription, WebhookList
+from spanseek_webhooks.letters import MAX_NUMBER
+from spanseek_webhooks.rows import WebhookChanges, WebhookDraft
+from spanseek_webhooks.service import WebhookService
 
 router = api_router(
     prefix="/collections/{collection}/webhooks", tags=["webhooks"], responses=problems(401, 403, 404, 422)
@@ -75,7 +76,7 @@ class ChangeWebhookBody(Body):
 def list_webhooks(collection: CollectionPath, caller: CallerDependency) -> Response:
     """List the webhooks of a collection, and whether they fail."""
     caller.require("admin", collection)
-    return answer_response(caller.backend.webhooks.list(collection))
+    return answer_response(caller.backend.get(WebhookService).list(collection))
 
 
 @router.post("", response_model=WebhookDescription, summary="Make a webhook", responses=_WRITE)
@@ -83,14 +84,14 @@ def list_webhooks(collection: CollectionPath, caller: CallerDependency) -> Respo
 def create_webhook(collection: CollectionPath, body: NewWebhookBody, caller: CallerDependency) -> Response:
     """Make a webhook. The answer has the secret of its signatures, which is never shown again."""
     caller.require("admin", collection)
-    return answer_response(caller.backend.webhooks.create(collection, body.draft()))
+    return answer_response(caller.backend.get(WebhookService).create(collection, body.draft()))
 
 
 @router.get("/{id}", response_model=WebhookDescription, summary="See a webhook")
 def get_webhook(collection: CollectionPath, id: Id, caller: CallerDependency) -> Response:
     """Read a webhook, and why it fails if it does."""
     caller.require("admin", collection)
-    return answer_response(caller.backend.webhooks.get(collection, id))
+    return answer_response(caller.backend.get(WebhookService).get(collection, id))
 
 
 @router.patch("/{id}", response_model=WebhookDescription, summary="Change a webhook", responses=_WRITE)
@@ -98,7 +99,7 @@ def get_webhook(collection: CollectionPath, id: Id, caller: CallerDependency) ->
 def change_webhook(collection: CollectionPath, id: Id, body: ChangeWebhookBody, caller: CallerDependency) -> Response:
     """Change fields of a webhook; what it could not deliver is tried again at once."""
     caller.require("admin", collection)
-    return answer_response(caller.backend.webhooks.change(collection, id, body.changes()))
+    return answer_response(caller.backend.get(WebhookService).change(collection, id, body.changes()))
 
 
 @router.delete("/{id}", response_model=DeletedWebhook, summary="Delete a webhook")
@@ -106,7 +107,7 @@ def change_webhook(collection: CollectionPath, id: Id, body: ChangeWebhookBody, 
 def delete_webhook(collection: CollectionPath, id: Id, caller: CallerDependency) -> Response:
     """Delete a webhook, with its dead letters."""
     caller.require("admin", collection)
-    caller.backend.webhooks.delete(collection, id)
+    caller.backend.get(WebhookService).delete(collection, id)
     return answer_response(DeletedWebhook(id))
 
 
@@ -115,7 +116,7 @@ def delete_webhook(collection: CollectionPath, id: Id, caller: CallerDependency)
 def renew_webhook_secret(collection: CollectionPath, id: Id, caller: CallerDependency) -> Response:
     """Give a webhook a new secret, for all deliveries from now on. The answer has it, and no later one."""
     caller.require("admin", collection)
-    return answer_response(caller.backend.webhooks.renew_secret(collection, id))
+    return answer_response(caller.backend.get(WebhookService).renew_secret(collection, id))
 
 
 @router.get("/{id}/dead-letters", response_model=DeadLetterPage, summary="List the dead letters")
@@ -128,7 +129,7 @@ def list_dead_letters(
 ) -> Response:
     """List the deliveries that failed for too long, the oldest first."""
     caller.require("admin", collection)
-    return answer_response(caller.backend.webhooks.dead_letters(collection, id, limit, after))
+    return answer_response(caller.backend.get(WebhookService).dead_letters(collection, id, limit, after))
 
 
 @router.post(
@@ -141,7 +142,7 @@ def list_dead_letters(
 def send_dead_letter(collection: CollectionPath, id: Id, number: Number, caller: CallerDependency) -> Response:
     """Send a dead letter again, before anything else of its webhook."""
     caller.require("admin", collection)
-    caller.backend.webhooks.send_again(collection, id, number)
+    caller.backend.get(WebhookService).send_again(collection, id, number)
     return answer_response(LetterStatus(number, "queued"))
 
 
@@ -150,5 +151,5 @@ def send_dead_letter(collection: CollectionPath, id: Id, number: Number, caller:
 def delete_dead_letter(collection: CollectionPath, id: Id, number: Number, caller: CallerDependency) -> Response:
     """Delete a dead letter: it is never sent."""
     caller.require("admin", collection)
-    caller.backend.webhooks.delete_letter(collection, id, number)
+    caller.backend.get(WebhookService).delete_letter(collection, id, number)
     return answer_response(LetterStatus(number, "deleted"))

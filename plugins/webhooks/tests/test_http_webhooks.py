@@ -9,8 +9,8 @@ import pytest
 
 from app.answers import json_values
 from app.http.app import create_app
-from app.webhooks.answers import WebhookDescription
 from models.errors import InvalidInput
+from spanseek_webhooks.answers import WebhookDescription
 from tests.integration.http.conftest import read_answer
 from tests.receivers import Received, Receiver, receiving
 

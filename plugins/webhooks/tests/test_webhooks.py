@@ -14,11 +14,6 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
-from app.webhooks.addresses import AddressRules
-from app.webhooks.sending import DeliveryFailed
-from app.webhooks.service import WebhookService
-from app.webhooks.signing import KEY_FILE, SigningKey
-from app.webhooks.worker import WebhookWorkers
 from indexer.catalog.claims import claim_task, finish_task
 from indexer.catalog.collections import Catalog
 from indexer.catalog.copying import copy_catalog
@@ -27,12 +22,17 @@ from indexer.catalog.matches import forget_withdrawn, phrase_version, read_event
 from indexer.catalog.phrases import change_phrase, delete_phrases, save_phrases
 from indexer.catalog.publish import publish, remove, remove_collection
 from indexer.catalog.tasks import NewTask, add_task, cancel_task, new_task_id
-from indexer.catalog.webhooks import WebhookChanges, WebhookDraft, list_webhooks
-from indexer.errors import LetterNotFound, WebhookNotFound
 from indexer.phrases import EventFilter, Match, Matches, PhraseChanges, PhraseDraft
 from indexer.types import DocumentRow, Recipe, SegmentInfo
 from models.errors import InvalidInput
 from models.types import CharSpan
+from spanseek_webhooks.addresses import AddressRules
+from spanseek_webhooks.errors import LetterNotFound, WebhookNotFound
+from spanseek_webhooks.rows import WebhookChanges, WebhookDraft, list_webhooks
+from spanseek_webhooks.sending import DeliveryFailed
+from spanseek_webhooks.service import WebhookService
+from spanseek_webhooks.signing import KEY_FILE, SigningKey
+from spanseek_webhooks.worker import WebhookWorkers
 from tests.integration.conftest import ManualClock
 
 URL = "https://example.org/hook"

@@ -16,11 +16,12 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, delete, exists, s
 from indexer.catalog.claims import backoff
 from indexer.catalog.collections import Catalog
 from indexer.catalog.leases import is_dead, this_process
-from indexer.catalog.letters import Letter, add_letter
-from indexer.catalog.tables import phrase_sets, webhook_letters, webhooks
+from indexer.catalog.tables import phrase_sets
 from indexer.catalog.tasks import ClaimLost
-from indexer.catalog.webhooks import Webhook, webhook_of
 from indexer.phrases import EventCursor
+from spanseek_webhooks.letters import Letter, add_letter
+from spanseek_webhooks.rows import Webhook, webhook_of
+from spanseek_webhooks.tables import webhook_letters, webhooks
 
 _FREE: Final[dict[str, Any]] = {"holder": None, "token": None, "expires_at": None}
 _WELL: Final[dict[str, Any]] = {"failures": 0, "failing_since": None, "retry_at": None, "error": None}

@@ -3,12 +3,12 @@
 from datetime import timedelta
 from pathlib import Path
 
-from app.composition import open_store
+from app.services import open_store
 from app.settings import Settings
-from app.webhooks.addresses import AddressRules
-from app.webhooks.sending import Sender
-from app.webhooks.signing import SigningKey
-from app.webhooks.worker import WebhookWorkers
+from spanseek_webhooks.addresses import AddressRules
+from spanseek_webhooks.sending import Sender
+from spanseek_webhooks.signing import SigningKey
+from spanseek_webhooks.worker import WebhookWorkers
 from tests.e2e.commands import Outcome, Run
 
 URL = "https://nowhere.example/hook"

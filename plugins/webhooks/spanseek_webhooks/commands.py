@@ -8,9 +8,11 @@ from app.answers import json_values
 from app.cli.console import CollectionOption, JsonOption, err, one_line, open_services, out, print_json
 
 if TYPE_CHECKING:
-    from app.webhooks.answers import WebhookDescription
+    from spanseek_webhooks.answers import WebhookDescription
 
-webhooks_cli = typer.Typer(help="Addresses that are told of matches and of ended tasks.", no_args_is_help=True)
+webhooks_cli = typer.Typer(
+    help="Addresses that are told of matches and of ended tasks.", no_args_is_help=True, rich_help_panel="Search"
+)
 IdArgument = Annotated[str, typer.Argument(help="The webhook's id.")]
 NumberArgument = Annotated[int, typer.Argument(min=1, help="The dead letter's number.")]
 PhraseOption = Annotated[
@@ -38,20 +40,23 @@ def add_webhook(
     as_json: JsonOption = False,
 ) -> None:
     """Make a webhook, and show the secret of its signatures, which is never shown again."""
-    from indexer.catalog.webhooks import WebhookDraft
     from indexer.phrases import EventFilter
+    from spanseek_webhooks.rows import WebhookDraft
+    from spanseek_webhooks.service import WebhookService
 
     filter = EventFilter(tuple(phrase or ()), tuple(tag or ()))
     with open_services() as services:
         draft = WebhookDraft(url, matches, tasks, filter, note, from_beginning=from_beginning)
-        _show_secret(services.webhooks.create(collection, draft), as_json=as_json)
+        _show_secret(services.get(WebhookService).create(collection, draft), as_json=as_json)
 
 
 @webhooks_cli.command("list")
 def list_webhooks(collection: CollectionOption, as_json: JsonOption = False) -> None:
     """List the webhooks of a collection, and whether they fail."""
+    from spanseek_webhooks.service import WebhookService
+
     with open_services() as services:
-        listed = services.webhooks.list(collection)
+        listed = services.get(WebhookService).list(collection)
     if as_json:
         print_json(json_values(listed))
         return
@@ -79,11 +84,12 @@ def change_webhook(
     as_json: JsonOption = False,
 ) -> None:
     """Change a webhook. What it could not deliver is tried again at once. A blank phrase or tag stands for all."""
-    from indexer.catalog.webhooks import WebhookChanges
+    from spanseek_webhooks.rows import WebhookChanges
+    from spanseek_webhooks.service import WebhookService
 
     phrases, tags = (None if values is None else tuple(filter(None, values)) for values in (phrase, tag))
     with open_services() as services:
-        changed = services.webhooks.change(
+        changed = services.get(WebhookService).change(
             collection, id, WebhookChanges(url, matches, tasks, phrases, tags, note, paused)
         )
     if as_json:
@@ -95,15 +101,19 @@ def change_webhook(
 @webhooks_cli.command("secret")
 def renew_secret(id: IdArgument, collection: CollectionOption, as_json: JsonOption = False) -> None:
     """Make a new secret, for all deliveries from now on."""
+    from spanseek_webhooks.service import WebhookService
+
     with open_services() as services:
-        _show_secret(services.webhooks.renew_secret(collection, id), as_json=as_json)
+        _show_secret(services.get(WebhookService).renew_secret(collection, id), as_json=as_json)
 
 
 @webhooks_cli.command("delete")
 def delete_webhook(id: IdArgument, collection: CollectionOption) -> None:
     """Delete a webhook, with its dead letters."""
+    from spanseek_webhooks.service import WebhookService
+
     with open_services() as services:
-        services.webhooks.delete(collection, id)
+        services.get(WebhookService).delete(collection, id)
     out.print(f"The webhook {id} is deleted.", markup=False)
 
 
@@ -116,8 +126,10 @@ def list_dead_letters(
     as_json: JsonOption = False,
 ) -> None:
     """List the deliveries that failed for too long, the oldest first."""
+    from spanseek_webhooks.service import WebhookService
+
     with open_services() as services:
-        page = services.webhooks.dead_letters(collection, id, limit, after)
+        page = services.get(WebhookService).dead_letters(collection, id, limit, after)
     if as_json:
         print_json(json_values(page))
         return
@@ -135,16 +147,20 @@ def list_dead_letters(
 @webhooks_cli.command("send")
 def send_again(id: IdArgument, number: NumberArgument, collection: CollectionOption) -> None:
     """Let the server send a dead letter again, before anything else."""
+    from spanseek_webhooks.service import WebhookService
+
     with open_services() as services:
-        services.webhooks.send_again(collection, id, number)
+        services.get(WebhookService).send_again(collection, id, number)
     out.print(f"The server sends the dead letter {number} again.")
 
 
 @webhooks_cli.command("discard")
 def discard(id: IdArgument, number: NumberArgument, collection: CollectionOption) -> None:
     """Delete a dead letter: it is never sent."""
+    from spanseek_webhooks.service import WebhookService
+
     with open_services() as services:
-        services.webhooks.delete_letter(collection, id, number)
+        services.get(WebhookService).delete_letter(collection, id, number)
     out.print(f"The dead letter {number} is deleted.")
 
 

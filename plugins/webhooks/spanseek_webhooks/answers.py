@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 
 from app.answers import described, optional
 from app.phrases.answers import Event
-from indexer.catalog.letters import Letter, LetterKind
-from indexer.catalog.webhooks import Webhook
 from models.fields import converted
+from spanseek_webhooks.letters import Letter, LetterKind
+from spanseek_webhooks.rows import Webhook
 
 
 @dataclass(frozen=True, slots=True)

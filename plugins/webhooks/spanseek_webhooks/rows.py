@@ -13,11 +13,12 @@ from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
 from indexer.catalog.collections import Catalog
 from indexer.catalog.names import checked_note, checked_tags
-from indexer.catalog.tables import phrase_sets, webhook_letters, webhooks
-from indexer.errors import WebhookNotFound
+from indexer.catalog.tables import phrase_sets
 from indexer.phrases import ALL_EVENTS, EventCursor, EventFilter
 from models.errors import InvalidInput
 from models.fields import converted
+from spanseek_webhooks.errors import WebhookNotFound
+from spanseek_webhooks.tables import webhook_letters, webhooks
 
 MAX_WEBHOOKS: Final = 100
 _ID_LENGTH: Final = 16

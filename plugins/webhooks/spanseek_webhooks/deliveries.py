@@ -8,15 +8,15 @@ from typing import Any, Final, Literal
 from app.answers import to_json
 from app.phrases.answers import Event
 from app.phrases.service import cursor_text
-from app.webhooks.answers import EndedTask, MatchDelivery, TaskDelivery
 from indexer.catalog.collections import Catalog
-from indexer.catalog.deliveries import Sent
-from indexer.catalog.letters import Letter, next_letter
 from indexer.catalog.matches import read_events
-from indexer.catalog.webhooks import Webhook
 from indexer.errors import CursorExpired
 from indexer.phrases import EventCursor, EventFilter, EventRead
 from indexer.types import Collection
+from spanseek_webhooks.answers import EndedTask, MatchDelivery, TaskDelivery
+from spanseek_webhooks.claims import Sent
+from spanseek_webhooks.letters import Letter, next_letter
+from spanseek_webhooks.rows import Webhook
 
 # The most events of one delivery.
 MAX_EVENTS: Final = 100

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import Final, TypeAlias
+from typing import Final, Self, TypeAlias
 from urllib.parse import urlsplit
 
 from models.errors import InvalidInput
@@ -18,7 +18,7 @@ _TRANSLATED: Final = IPv6Network("64:ff9b::/96")
 class AddressRules:
     """The addresses that may be reached. ``allowed`` networks may also be private, and be reached without TLS.
 
-    >>> rules = AddressRules.of(["10.1.0.0/16"])
+    >>> rules = AddressRules.allowing(["10.1.0.0/16"])
     >>> [rules.permits(ip_address(each), encrypted=True) for each in ("10.1.2.3", "10.2.0.1", "8.8.8.8", "::1")]
     [True, False, True, False]
     >>> rules.permits(ip_address("8.8.8.8"), encrypted=False)
@@ -28,7 +28,7 @@ class AddressRules:
     allowed: tuple[IPv4Network | IPv6Network, ...] = ()
 
     @classmethod
-    def of(cls, networks: Iterable[str]) -> "AddressRules":
+    def allowing(cls, networks: Iterable[str]) -> Self:
         """The rules with these allowed networks. Raises ``InvalidInput`` for what is no network."""
         try:
             return cls(tuple(map(ip_network, networks)))

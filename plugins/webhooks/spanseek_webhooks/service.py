@@ -1,15 +1,17 @@
 """Webhooks, for every interface."""
 
 from dataclasses import replace
+from typing import Self
 
 from app.cursors import check_limit
-from app.webhooks.addresses import AddressRules, checked_url
-from app.webhooks.answers import DeadLetter, DeadLetterPage, WebhookDescription, WebhookList
-from app.webhooks.signing import SigningKey
+from app.services import Services
 from indexer.catalog.collections import Catalog
-from indexer.catalog.letters import dead_letters, delete_letter, revive_letter
 from indexer.catalog.names import checked_phrase_name
-from indexer.catalog.webhooks import (
+from models.errors import InvalidInput
+from spanseek_webhooks.addresses import AddressRules, checked_url
+from spanseek_webhooks.answers import DeadLetter, DeadLetterPage, WebhookDescription, WebhookList
+from spanseek_webhooks.letters import dead_letters, delete_letter, revive_letter
+from spanseek_webhooks.rows import (
     Secret,
     WebhookChanges,
     WebhookDraft,
@@ -20,7 +22,8 @@ from indexer.catalog.webhooks import (
     get_webhook,
     list_webhooks,
 )
-from models.errors import InvalidInput
+from spanseek_webhooks.settings import WebhookSettings
+from spanseek_webhooks.signing import SigningKey
 
 
 class WebhookService:
@@ -28,6 +31,11 @@ class WebhookService:
 
     def __init__(self, catalog: Catalog, key: SigningKey, rules: AddressRules) -> None:
         self._catalog, self._key, self._rules = catalog, key, rules
+
+    @classmethod
+    def of(cls, services: Services) -> Self:
+        """Make it for a registry of services."""
+        return cls(services.store.catalog, services.get(SigningKey), services.settings.of(WebhookSettings).rules)
 
     def create(self, collection: str, draft: WebhookDraft) -> WebhookDescription:
         """Make a webhook; the answer alone has its secret. Raises ``InvalidInput`` for a URL that it cannot have."""
