@@ -46,11 +46,11 @@ class RequestLimitMiddleware:
             await self.app(scope, receive, send)
         elif _head_bytes(scope) > self.head_bytes:
             message = f"The URL and the headers are larger than {self.head_bytes:,} bytes."
-            error = HeadersTooLarge(message, hint="Send fewer and smaller headers; texts belong in the body.")
-            await problem_response(error)(scope, receive, send)
+            too_large = HeadersTooLarge(message, hint="Send fewer and smaller headers; texts belong in the body.")
+            await problem_response(too_large)(scope, receive, send)
         elif self._running >= self.requests:
-            error = TooManyConnections("The server answers as many requests as it may.", hint="Retry later.")
-            await problem_response(error)(scope, receive, send)
+            too_many = TooManyConnections("The server answers as many requests as it may.", hint="Retry later.")
+            await problem_response(too_many)(scope, receive, send)
         else:
             self._running += 1
             try:
