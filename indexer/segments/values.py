@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from jaxtyping import Bool, Float, Int, Shaped
 
-from indexer.segments.columns import value_key
+from indexer.segments.columns import canonical, value_key
 from indexer.segments.kinds import Kind, Path, double, is_number, kind_of
 from indexer.segments.layout import METADATA_PREFIX
 from indexer.segments.moments import moment_of
-from models.types import JsonValue
+from models.types import JsonValue, Metadata
 
 # Paths of a segment whose values are kept; each takes memory as its different values do.
 _KEPT: Final = 64
@@ -204,6 +204,17 @@ class DocumentIds:
         return Values(self._ids.to_pylist(), are_dated=False)
 
 
+def equal_at(path: Path, one: Metadata, other: Metadata) -> bool:
+    """True if a path leads to the same value in the metadata of two rows, or to none in either.
+
+    >>> equal_at(("customer", "id"), {"customer": {"id": 7}}, {"customer": {"id": [7]}})
+    False
+    """
+    values = [_below(each, path) for each in (one, other)]
+    is_missing = [value is _MISSING for value in values]
+    return all(is_missing) or (not any(is_missing) and canonical(values[0]) == canonical(values[1]))
+
+
 def _members(value: JsonValue | _Missing) -> Iterator[JsonValue]:
     if isinstance(value, list):
         yield from value
@@ -239,7 +250,7 @@ def _paths_within(value: JsonValue, path: Path) -> set[Path]:
     return {path}.union(*(_paths_within(child, (*path, key)) for key, child in children))
 
 
-def _below(value: JsonValue, path: Path) -> JsonValue | _Missing:
+def _below(value: JsonValue | Metadata, path: Path) -> JsonValue | _Missing:
     """The value that keys lead to within another."""
     for key in path:
         if not isinstance(value, dict) or key not in value:
