@@ -70,8 +70,10 @@ def require_own_ids(reach: Filter) -> Filter:
     return reach
 
 
-def with_own_ids(items: Sequence[Entry], always: Expression) -> list[Entry]:
-    """The documents whose ids a key's filter lets pass; the others as refused."""
+def with_own_ids(items: Sequence[Entry], always: Expression | None) -> Sequence[Entry]:
+    """The documents whose ids a key's filter, if it has one, lets pass; the others as refused."""
+    if always is None:
+        return items
     documents = [item for item in items if isinstance(item, Document)]
     own = dict(zip(map(id, documents), _passing(documents, always), strict=True))
     return [item if own.get(id(item), True) else _out_of_reach(item) for item in items]

@@ -210,9 +210,10 @@ def equal_at(path: Path, one: Metadata, other: Metadata) -> bool:
     >>> equal_at(("customer", "id"), {"customer": {"id": 7}}, {"customer": {"id": [7]}})
     False
     """
-    values = [_below(each, path) for each in (one, other)]
-    is_missing = [value is _MISSING for value in values]
-    return all(is_missing) or (not any(is_missing) and canonical(values[0]) == canonical(values[1]))
+    first, second = (_below(dict(each), path) for each in (one, other))
+    if isinstance(first, _Missing) or isinstance(second, _Missing):
+        return first is second
+    return canonical(first) == canonical(second)
 
 
 def _members(value: JsonValue | _Missing) -> Iterator[JsonValue]:
@@ -250,7 +251,7 @@ def _paths_within(value: JsonValue, path: Path) -> set[Path]:
     return {path}.union(*(_paths_within(child, (*path, key)) for key, child in children))
 
 
-def _below(value: JsonValue | Metadata, path: Path) -> JsonValue | _Missing:
+def _below(value: JsonValue, path: Path) -> JsonValue | _Missing:
     """The value that keys lead to within another."""
     for key in path:
         if not isinstance(value, dict) or key not in value:
