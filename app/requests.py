@@ -33,7 +33,7 @@ from app.tabular import Format
 from indexer.catalog.names import MAX_ID_LENGTH
 from indexer.engine.query import Filter, Grouping, SpanLengths
 from indexer.filters.expression import MAX_COMPARISONS, Expression
-from indexer.filters.json_form import FilterBatch, expression_of
+from indexer.filters.json_form import MAX_REQUEST_CHARACTERS, FilterBatch, expression_of
 from indexer.segments.text import OffsetUnit
 from indexer.tuning import Auto, ThresholdOn
 from models.errors import InvalidInput
@@ -145,9 +145,9 @@ _BATCH: ContextVar[FilterBatch | None] = ContextVar("filters", default=None)
 
 
 @contextmanager
-def shared_filters() -> Iterator[None]:
+def shared_filters(characters: int = MAX_REQUEST_CHARACTERS) -> Iterator[None]:
     """Have all filters that are parsed in the block share one budget."""
-    token = _BATCH.set(FilterBatch())
+    token = _BATCH.set(FilterBatch(characters))
     try:
         yield
     finally:

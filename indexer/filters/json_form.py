@@ -44,16 +44,17 @@ def expression_of(value: object, budget: Budget | None = None) -> Expression:
 class FilterBatch:
     """Parses the filters of one request, which share a budget. Equal strings are parsed, and counted, once."""
 
-    characters: int = MAX_REQUEST_CHARACTERS
+    limit: int = MAX_REQUEST_CHARACTERS
+    characters: int = 0
     parsed: dict[str, Expression] = dataclasses.field(default_factory=dict)
 
     def expression_of(self, value: object) -> Expression:
         """As the function of that name. Raises ``FilterInvalid``, and ``InvalidInput`` when the budget is spent."""
         if isinstance(value, str) and value in self.parsed:
             return self.parsed[value]
-        if self.characters < 0:
+        if self.characters > self.limit:
             raise InvalidInput(
-                f"The filters of one request may have {MAX_REQUEST_CHARACTERS:,} characters in all.",
+                f"The filters of one request may have {self.limit:,} characters in all.",
                 hint="Send several requests, or give each query the same filter.",
                 field="filter",
             )
@@ -61,7 +62,7 @@ class FilterBatch:
         try:
             expression = expression_of(value, budget)
         finally:
-            self.characters -= MAX_CHARACTERS - budget.characters
+            self.characters += MAX_CHARACTERS - budget.characters
         if isinstance(value, str):
             self.parsed[value] = expression
         return expression
