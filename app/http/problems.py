@@ -291,7 +291,7 @@ async def _spanseek_error(_: Request, error: SpanseekError) -> Response:
 async def _validation_error(request: Request, error: RequestValidationError) -> Response:
     errors = error.errors()
     first = errors[0]
-    if first["loc"] == ("body",) and _has_body(request) and not _is_json(request):
+    if first["loc"] == ("body",) and _has_body(request) and not is_json(request):
         return problem_response(_not_json(request))
     # In a query, one field is not JSON; in a body, all of it.
     if first["type"] == "json_invalid" and first["loc"][0] == "body":
@@ -330,7 +330,8 @@ def _has_body(request: Request) -> bool:
     return request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers
 
 
-def _is_json(request: Request) -> bool:
+def is_json(request: Request) -> bool:
+    """True if a request says that its body is JSON."""
     media_type = media_type_of(request.headers.get("content-type", ""))
     return media_type == "application/json" or media_type.endswith("+json")
 
