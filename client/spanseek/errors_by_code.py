@@ -195,6 +195,12 @@ class ExecutorUnavailable(ApiError):
     code = "executor_unavailable"
 
 
+class ExtraMissing(ApiError):
+    """A plug-in is needed, and not installed."""
+
+    code = "extra_missing"
+
+
 class Forbidden(ApiError):
     """The key lacks the scope, or may not give this name to a collection or an alias."""
 
@@ -590,6 +596,7 @@ BY_CODE: Final[dict[str, type[ApiError]]] = {
     "device_unavailable": DeviceUnavailable,
     "document_not_found": DocumentNotFound,
     "executor_unavailable": ExecutorUnavailable,
+    "extra_missing": ExtraMissing,
     "forbidden": Forbidden,
     "headers_too_large": HeadersTooLarge,
     "host_not_allowed": HostNotAllowed,
