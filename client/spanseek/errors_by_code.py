@@ -422,7 +422,7 @@ class SegmentCorrupt(ApiError):
 
 class SegmentsUnavailable(ApiError):
     """The bucket of `SPANSEEK_SEGMENTS_URL` does not answer, refuses its credentials, or is another one;
-    or the extra `cluster` is not installed. What is open is still searched. Nothing was published and
+    or the extra `bucket` is not installed. What is open is still searched. Nothing was published and
     nothing is lost; a task waits until that has passed.
     """
 
