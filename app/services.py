@@ -65,19 +65,16 @@ def open_store(
 
 def segments_options(settings: Settings) -> SegmentsOptions:
     """The place of segments by the settings: the data folder, or a bucket."""
+    network = settings.network_mounts
     if not settings.segments_url:
-        return SegmentsOptions(settings.data_dir / "collections")
-    return SegmentsOptions(settings.cache_folder, settings.segments_url, round(settings.segments_cache_gb * 2**30))
+        return SegmentsOptions(settings.data_dir / "collections", network=network)
+    cache_bytes = round(settings.segments_cache_gb * 2**30)
+    return SegmentsOptions(settings.cache_folder, settings.segments_url, cache_bytes, network)
 
 
 def make_executor(settings: Settings) -> Executor:
     """The executor that the settings name. Raises ``ExecutorUnavailable``."""
-    options = ExecutorOptions(
-        settings.device,
-        settings.materialized_limit_mb * 2**20,
-        cluster_options(settings),
-        segments_options(settings),
-    )
+    options = ExecutorOptions(settings.device, cluster_options(settings), segments_options(settings))
     return executor_named(EXECUTOR_OF.get(settings.engine, settings.engine), options)
 
 

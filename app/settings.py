@@ -55,7 +55,7 @@ class Settings(PluginSettings):
     segments_url: str = Field(
         "",
         description="Where published segments lie: empty for the data folder, or a bucket that several machines share, "
-        "such as s3://BUCKET/PREFIX or file:///mnt/segments. It needs the extra cluster.",
+        "such as s3://BUCKET/PREFIX or file:///mnt/segments. It needs the extra bucket.",
     )
     segments_cache: Path | None = Field(
         None,
@@ -68,6 +68,11 @@ class Settings(PluginSettings):
         allow_inf_nan=False,
         description="Size of that folder, in GiB. Segments used least recently are removed from it, but none that is "
         "open.",
+    )
+    network_mounts: bool = Field(
+        False,
+        description="Whether segments may lie, or be cached, on a network mount such as NFS. A server ends when files "
+        "that it has mapped are cut or cannot be read.",
     )
     encoder: str = Field("slice", description="Encoder of new collections: slice, slice128, untrained or hashing.")
     backbone: str = Field(DEFAULT, description="Backbone: package:NAME, hub:OWNER/NAME, or a local folder.")
@@ -96,8 +101,7 @@ class Settings(PluginSettings):
         "auto",
         description="Search engine. auto: approximate search with exact rescoring in collections that have candidate "
         "files, else scan; scan: exact search; device: exact search on SPANSEEK_DEVICE, such as a GPU, with the "
-        "segments in its memory; materialized: every span's vector in memory; ray: as auto, by the actors of a Ray "
-        "cluster; or the name of another executor.",
+        "segments in its memory; ray: as auto, by the actors of a Ray cluster; or the name of another executor.",
     )
     ray_address: str = Field(
         "auto",
@@ -132,9 +136,6 @@ class Settings(PluginSettings):
         8_000_000,
         gt=0,
         description="Collections of at least this many units get candidate files for approximate search.",
-    )
-    materialized_limit_mb: int = Field(
-        4096, gt=0, description="Memory the materialized engine may use for span vectors, in MiB."
     )
     segment_units: int = Field(
         500_000,
@@ -221,10 +222,13 @@ class Settings(PluginSettings):
         2**16, ge=1024, description="Largest URL and headers of a request, together; larger ones are answered 431."
     )
     read_timeout_s: Seconds = Field(
-        30.0, gt=0, description="Seconds for a client to send a request, body included; then it is answered 408."
+        30.0, gt=0, description="Seconds for which the server waits for a body; then it answers 408."
     )
     keep_alive_s: int = Field(
-        5, gt=0, le=_YEAR_S, description="Seconds after which a connection without a request is closed."
+        5,
+        gt=0,
+        le=_YEAR_S,
+        description="Seconds after an answer, or before a further request, until a connection is closed.",
     )
     lease_wait_s: Seconds = Field(
         5.0,
@@ -234,7 +238,7 @@ class Settings(PluginSettings):
     connection_limit: int = Field(
         1000,
         gt=0,
-        description="Maximum number of connections; one more is answered 503. Fewer where `ulimit -n` is small.",
+        description="Maximum number of requests at once; one more is answered 503. A proxy limits connections.",
     )
     task_backlog_bytes: int = Field(
         16 * 2**30,

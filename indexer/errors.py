@@ -253,12 +253,6 @@ class PurgeIncomplete(SpanseekError):
     code = "purge_incomplete"
 
 
-class EngineMemoryLimit(SpanseekError):
-    """The engine would need more memory than it was allowed."""
-
-    code = "engine_memory_limit"
-
-
 class ExecutorUnavailable(SpanseekError):
     """The executor cannot read segments now, such as when its device is lost."""
 
@@ -266,7 +260,7 @@ class ExecutorUnavailable(SpanseekError):
 
 
 class SegmentsUnreachable(ExecutorUnavailable):
-    """No node of the cluster that answers holds a segment; or a file was cut while it was read."""
+    """No node of the cluster that answers holds a segment."""
 
     code = "segments_unreachable"
 

@@ -11,6 +11,7 @@ from app.calibration.labels import Label, checked_labels
 from app.calibration.metrics import ThresholdTargets, check_targets
 from app.calibration.phrase_thresholds import PhraseThresholdsRequest, propose_thresholds
 from app.calibration.preview import Preview, preview
+from app.calibration.report import fit_calibration
 from app.encoders.encoders import Encoders
 from app.requests import MAX_PREVIEWED, Mode, PreviewRequest
 from app.search.mode import AnyMode, available_mode, available_modes
@@ -127,9 +128,6 @@ class ThresholdService:
         labels = checked_labels(request.labels)
         snapshot = self._store.snapshot(collection)
         raw = label_scores(labels, snapshot, mode)
-        # Imported late: scikit-learn is slow to import, and nothing else needs it.
-        from app.calibration.report import fit_calibration
-
         draft, report = fit_calibration(labels, raw, mode, snapshot.recipe, request.note, request.targets)
         return self._add(collection, mode, draft, activate=request.activate), report
 

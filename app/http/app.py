@@ -25,6 +25,7 @@ from app.http.middleware import (
     DeadlineMiddleware,
     HeadMiddleware,
     MetricsMiddleware,
+    RequestLimitMiddleware,
     ServerErrorMiddleware,
 )
 from app.http.oidc import Issuer
@@ -162,11 +163,19 @@ def create_app(
     describe_problems(app)
     # The last one added sees requests first.
     app.add_middleware(AuthenticationMiddleware)
-    app.add_middleware(BodyLimitMiddleware, limit=settings.body_limit_bytes, uploads=settings.task_backlog_bytes)
+    app.add_middleware(
+        BodyLimitMiddleware,
+        limit=settings.body_limit_bytes,
+        uploads=settings.task_backlog_bytes,
+        read_s=settings.read_timeout_s,
+    )
     app.add_middleware(DeadlineMiddleware, deadline_s=settings.deadline_s, write_deadline_s=settings.write_deadline_s)
     app.add_middleware(ServerErrorMiddleware)
     app.add_middleware(GZipMiddleware, minimum_size=_GZIP_FROM_BYTES, compresslevel=_GZIP_LEVEL)
     add_cors(app, origins)
+    app.add_middleware(
+        RequestLimitMiddleware, head_bytes=settings.header_limit_bytes, requests=settings.connection_limit
+    )
     app.add_middleware(MetricsMiddleware, metrics=figures)
     if audit is not None:
         app.add_middleware(AuditMiddleware, log=audit)

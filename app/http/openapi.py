@@ -11,6 +11,7 @@ from fastapi.routing import APIRoute
 from starlette.routing import BaseRoute
 
 from app.http.openapi_schemas import share_objects
+from app.http.pools import BodyRoute
 from app.http.problems import (
     MEDIA_TYPE,
     BadJson,
@@ -38,8 +39,8 @@ Errors are problem+json (RFC 9457) with a stable `code` and a `hint`. Where API 
 `Authorization: Bearer <key>`.
 """
 
-# A router whose operations have the names of their functions.
-api_router: Final = partial(APIRouter, generate_unique_id_function=attrgetter("name"))
+# A router whose operations have the names of their functions, and that parses long bodies in threads.
+api_router: Final = partial(APIRouter, generate_unique_id_function=attrgetter("name"), route_class=BodyRoute)
 
 # Bodies and answers of lines and files, for the ``content`` of routes.
 LINES: Final[dict[str, Any]] = {

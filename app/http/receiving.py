@@ -20,7 +20,7 @@ from app.tasks.answers import TaskDescription
 from app.tasks.service import TaskService, Upload
 from app.tasks.spool import Ending
 from indexer.catalog.names import is_document_id
-from indexer.sources.formats import HINT, READERS, REFUSED, kind_of
+from indexer.sources.formats import HINT, READERS, kind_of, unread
 from indexer.sources.records import is_packed
 from models.errors import InvalidInput
 from models.types import Document, JsonValue
@@ -60,7 +60,7 @@ async def receive_file(
         raise InvalidInput("The name cannot be an id.", hint="Use 1 to 512 characters without NUL.", field="name")
     kind = kind_of(Path(name))
     if kind not in READERS:
-        hint = f"Spanseek does not read {kind}: {REFUSED[kind]}." if kind in REFUSED else HINT
+        hint = f"{reason}." if (reason := unread(kind)) else HINT
         raise UnsupportedMediaType(f"Files that end in {kind!r} are not read.", hint=hint, field="name")
     if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
         raise unsupported(f"Content-Encoding: {request.headers['content-encoding']}", "Send the file as it is.")

@@ -51,10 +51,9 @@ class ClusterOptions:
 
 @dataclass(frozen=True, slots=True)
 class ExecutorOptions:
-    """The operator's options: a device of torch's, the memory for materialised spans, a cluster, where segments lie."""
+    """The operator's options: a device of torch's, a cluster, where segments lie."""
 
     device: str = "auto"
-    materialized_bytes: int = 4 * 2**30
     cluster: ClusterOptions = ClusterOptions()
     segments: "SegmentsOptions | None" = None
 

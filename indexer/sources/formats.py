@@ -1,92 +1,67 @@
 """The formats that Spanseek reads, by the endings of files' names.
 
-Plug-ins add readers by entry points, whose names are endings without the dot: of ``spanseek.documents`` for files that
-are one document each, and of ``spanseek.sources`` for other files. A reader is loaded when it reads its first file.
+Distributions add formats by entry points, named for the ending without its dot: in the group ``spanseek.files`` where a
+file is one document, and in ``spanseek.sources`` where it holds several. Their readers are imported when they read.
 """
 
+from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Final
 
-from indexer.sources.books import read_book
 from indexer.sources.json_files import read_array, read_lines
-from indexer.sources.mail import read_mailbox, read_message, read_outlook
-from indexer.sources.open_documents import read_open_document
 from indexer.sources.parquet import read_parquet
-from indexer.sources.pdf import read_pdf
 from indexer.sources.plain import read_text
-from indexer.sources.records import Reader, refuse, unpacked
-from indexer.sources.rich_text import read_rich_text
-from indexer.sources.slides import read_slides
+from indexer.sources.records import Found, Reader, Reading, refuse, unpacked
 from indexer.sources.subtitles import read_subtitles
 from indexer.sources.tables import read_table
 from indexer.sources.web_pages import read_page
-from indexer.sources.word import read_word
-from indexer.sources.workbooks import read_workbook
 from models.entry_points import entry_points_of
 
 
-def _plugged(group: str) -> dict[str, Reader]:
-    """The readers of a group of entry points, which are not loaded yet."""
+def _installed(group: str) -> dict[str, Reader]:
+    """The readers of an entry-point group."""
+    return {f".{ending}": _reader(point) for ending, point in entry_points_of(group).items()}
 
-    def reader(point: EntryPoint) -> Reader:
-        return lambda reading: point.load()(reading)
 
-    return {f".{ending}": reader(point) for ending, point in entry_points_of(group).items()}
+def _reader(point: EntryPoint) -> Reader:
+    def read(reading: Reading) -> Iterator[Found]:
+        reader: Reader = point.load()
+        return reader(reading)
+
+    return read
 
 
 # A file of these is one document, whose metadata may lie in a sidecar.
 DOCUMENTS: Final[dict[str, Reader]] = {
-    ".docm": read_word,
-    ".docx": read_word,
-    ".dotm": read_word,
-    ".dotx": read_word,
-    ".eml": read_message,
-    ".epub": read_book,
     ".htm": read_page,
     ".html": read_page,
     ".log": read_text,
     ".md": read_text,
-    ".msg": read_outlook,
-    ".odp": read_open_document,
-    ".ods": read_open_document,
-    ".odt": read_open_document,
-    ".pdf": read_pdf,
-    ".ppsm": read_slides,
-    ".ppsx": read_slides,
-    ".pptm": read_slides,
-    ".pptx": read_slides,
-    ".rtf": read_rich_text,
     ".srt": read_subtitles,
     ".txt": read_text,
     ".vtt": read_subtitles,
     ".xhtml": read_page,
-    **_plugged("spanseek.documents"),
+    **_installed("spanseek.files"),
 }
 READERS: Final[dict[str, Reader]] = {
     ".csv": read_table,
     ".json": read_array,
     ".jsonl": read_lines,
-    ".mbox": read_mailbox,
     ".ndjson": read_lines,
     ".parquet": read_parquet,
     ".tsv": read_table,
-    ".xlsm": read_workbook,
-    ".xlsx": read_workbook,
-    **_plugged("spanseek.sources"),
+    **_installed("spanseek.sources"),
     **DOCUMENTS,
 }
-# The formats that the extra files reads.
-_FILES: Final = {
-    "E-mails": (".eml", ".mbox", ".msg"),
-    "Books": (".epub",),
-    "OpenDocument files": (".odp", ".ods", ".odt"),
-    "PDF files": (".pdf",),
-    "Rich text files": (".rtf",),
-    "Slides": (".ppsm", ".ppsx", ".pptm", ".pptx"),
-    "Word files": (".docm", ".docx", ".dotm", ".dotx"),
-    "Workbooks": (".xlsm", ".xlsx"),
-}
+# The formats of plug-ins, and the extra of Spanseek that installs each.
+_EXTRAS: Final[dict[str, str]] = dict.fromkeys(
+    (
+        *(".docm", ".docx", ".dotm", ".dotx", ".eml", ".epub", ".mbox", ".msg", ".odp", ".ods", ".odt", ".pdf"),
+        *(".ppsm", ".ppsx", ".pptm", ".pptx", ".rtf", ".xlsm", ".xlsx"),
+    ),
+    "files",
+)
 # Formats that hold text and have no reader, and what to do with them: their files are reported as lost.
 _CONVERT: Final = "convert it with LibreOffice: soffice --headless --convert-to "
 _FFMPEG: Final = "convert it with FFmpeg: ffmpeg -i FILE FILE.srt"
@@ -112,16 +87,23 @@ REFUSED: Final[dict[str, str]] = {
     ".ost": "export its messages from Outlook",
     ".pages": "export it from Pages as .docx",
     ".pst": "export its messages with readpst, as .mbox",
-    **{
-        ending: f"{what} need `pip install 'spanseek[files]'`"
-        for what, endings in _FILES.items()
-        for ending in endings
-        if ending not in READERS
-    },
 }
 HINT: Final = (
     f"Spanseek reads files that end in {', '.join(sorted(READERS))} (each also with .gz), and folders of them."
 )
+
+
+def unread(kind: str) -> str:
+    """Why files of an ending are not read, and what to do; empty for those that are read and for unknown ones.
+
+    >>> unread(".txt"), unread(".pages")
+    ('', '.pages has no reader: export it from Pages as .docx')
+    """
+    if kind in READERS:
+        return ""
+    if kind in _EXTRAS:
+        return f"{kind} files need the extra {_EXTRAS[kind]}: run pip install 'spanseek[{_EXTRAS[kind]}]'"
+    return f"{kind} has no reader: {REFUSED[kind]}" if kind in REFUSED else ""
 
 
 def kind_of(path: Path) -> str:
@@ -132,7 +114,6 @@ def kind_of(path: Path) -> str:
 def reader_of(path: Path) -> Reader | None:
     """The reader of a file by its name, one that refuses it where its format has none, and None for other files."""
     kind = kind_of(path)
-    if kind in REFUSED:
-        reason = f"{kind} has no reader: {REFUSED[kind]}"
+    if reason := unread(kind):
         return lambda reading: iter([(1, lambda: refuse(reason))])
     return READERS.get(kind)

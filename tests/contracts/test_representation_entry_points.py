@@ -146,6 +146,7 @@ def installed(tmp_path: Path) -> Path:
     return metadata.parent
 
 
+@pytest.mark.ci("a distribution of its own")
 def test_a_representation_is_one_package_and_an_entry_point(
     installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

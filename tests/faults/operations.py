@@ -129,4 +129,6 @@ OPERATIONS: Mapping[str, Operation] = {
 
 def chosen(*short: str) -> list[Any]:
     """The names of all operations; all but a few are slow."""
-    return [name if name in short else pytest.param(name, marks=pytest.mark.slow) for name in OPERATIONS]
+    return [
+        name if name in short else pytest.param(name, marks=pytest.mark.slow("every operation")) for name in OPERATIONS
+    ]

@@ -38,7 +38,7 @@ def test_killed_at_failpoints(name: str, copies: Any, tmp_path: Path) -> None:
                 assert_recovers(services, name, expected, where)
 
 
-@pytest.mark.slow
+@pytest.mark.slow("kills processes at random")
 @pytest.mark.skipif(not ROUNDS, reason="the long form alone")
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("name", OPERATIONS)

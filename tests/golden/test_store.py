@@ -134,6 +134,7 @@ def test_saved_phrases_are_kept(settings: Settings) -> None:
     store.catalog.close()
 
 
+@pytest.mark.ci("encodes with the shipped models")
 def test_reindexing_brings_it_to_the_shipped_weights(unpacked: Path, settings: Settings, tmp_path: Path) -> None:
     shutil.copytree(unpacked / "data", tmp_path / "data")
     copied = settings.model_copy(update={"data_dir": tmp_path / "data", "grace_s": 0.0})

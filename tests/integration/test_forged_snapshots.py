@@ -231,6 +231,7 @@ def test_numbers_beside_a_segment_are_refused(workspace: Workspace, good: Path, 
     refused(workspace, forged("parts.arrow", bytes(of("documents.arrow"))))
 
 
+@pytest.mark.ci("long jobs")
 @given(st.sampled_from(COLUMNS), st.sampled_from(VALUES), st.booleans())
 @settings(max_examples=examples(160), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_a_column_holds_ends_in_a_sentence_or_a_collection(

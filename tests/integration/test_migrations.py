@@ -22,6 +22,7 @@ from indexer.catalog.schema import check, downgrade, upgrade
 from indexer.catalog.tables import metadata
 from indexer.errors import CatalogNotInitialised, CatalogUnavailable
 from indexer.types import Recipe
+from tests.waiting import PATIENCE_S
 
 
 def tables(url):
@@ -114,11 +115,11 @@ def test_details_of_nuggets_move_into_one_column_and_back(empty_url):
     assert columns == [(["units"], None, None), (["units", "nuggets"], "n1@é", 0.1)]
 
 
-@pytest.mark.slow
+@pytest.mark.ci("PostgreSQL")
 def test_upgrades_in_several_processes_at_once_make_the_tables_once(empty_url):
     code = "import sys; from indexer.catalog.schema import upgrade; upgrade(sys.argv[1])"
     children = [subprocess.Popen([sys.executable, "-c", code, empty_url]) for _ in range(2)]
-    assert [child.wait(60) for child in children] == [0, 0]
+    assert [child.wait(PATIENCE_S) for child in children] == [0, 0]
     assert tables(empty_url) == {table.name for table in all_tables()}
 
 

@@ -24,9 +24,9 @@ from app.http.auth import Caller, CallerDependency
 from app.http.openapi import api_router, problems
 from app.http.receiving import upload_as_task
 from app.http.responses import answer_response
-from app.http.schemas import ChangeDocumentBody, CollectionPath, DeleteBody, DeleteByFilterBody
+from app.http.schemas import ChangeDocumentBody, CollectionPath, DeleteBody, DeleteByFilterBody, QueryFilter
 from app.http.uploads import require_own_ids, uploads, with_own_ids
-from app.requests import DocumentId, filter_of
+from app.requests import DocumentId
 from app.tasks.answers import TaskDescription
 from indexer.segments.text import OffsetUnit
 from models.errors import InvalidInput
@@ -77,18 +77,12 @@ _SENT: dict[str, Any] = {
 def list_documents(
     collection: CollectionPath,
     caller: CallerDependency,
+    filter: QueryFilter,
     limit: Annotated[int, Query(ge=1, le=MAX_LISTED, description="Maximum number of documents.")] = 100,
     cursor: Annotated[str | None, Query(description="The `cursor` of the previous page.")] = None,
-    filter: Annotated[
-        str | None,
-        Query(
-            description="A filter as in a search: an expression such as `duration >= 600`, or JSON, "
-            '`{"document": {...}, "part": {...}}`. A document passes what is asked of parts if one of them does.'
-        ),
-    ] = None,
 ) -> Response:
     """List the documents of a collection by id, with their metadata and the beginnings of their texts."""
-    chosen = caller.confine("search", collection, filter_of(filter))
+    chosen = caller.confine("search", collection, filter)
     return answer_response(caller.backend.get(DocumentReader).list(collection, limit, cursor, chosen))
 
 
@@ -130,12 +124,10 @@ async def put_documents(collection: CollectionPath, request: Request, caller: Ca
     always = require_own_ids(caller.confine("index", collection)).always
     body, content_type = await request.body(), request.headers.get("content-type", "")
     backend = caller.backend
-    items = await backend.write(lambda: uploads(body, content_type))
-    if always is not None:  # such a key sees no tasks
-        items = with_own_ids(items, always)
+    items = await backend.write(lambda: with_own_ids(uploads(body, content_type), always))
     documents = [each for each in items if isinstance(each, Document)]
     caller.note(document.id for document in documents)
-    is_long = len(body) > _TASK_FROM_BYTES and always is None
+    is_long = len(body) > _TASK_FROM_BYTES and always is None  # a key with a filter sees no tasks
     if is_long and documents and await asyncio.to_thread(backend.stores_text, collection):
         answer = await upload_as_task(backend, collection, items)
         return answer_response(answer, 200 if isinstance(answer, WrittenDocuments) else 202)

@@ -1,5 +1,6 @@
 """``/admin/collections/{collection}/label-candidates``: pairs of a phrase and a span to label."""
 
+import asyncio
 from dataclasses import replace
 from typing import Annotated
 
@@ -64,7 +65,7 @@ async def propose_label_candidates(
     collection: CollectionPath, query: Annotated[LabelCandidatesQuery, Query()], caller: CallerDependency
 ) -> Response:
     """Draw pairs with known probabilities from strata of raw, most of them near the threshold."""
-    request = query.request(collection)
+    request = await asyncio.to_thread(query.request, collection)
     request = replace(request, filter=caller.confine("admin", collection, request.filter))
     backend = caller.backend
     candidates = await backend.tuning.run(

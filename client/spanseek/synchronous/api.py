@@ -856,22 +856,22 @@ class Api:
         )
 
     def export_documents(
-        self, collection: str, *, filter: str | None = None, cursor: str | None = None, offset: int | None = None
+        self, collection: str, *, cursor: str | None = None, offset: int | None = None, filter: str | None = None
     ) -> Iterator[dict[str, Any]]:
         """Stream the documents of one generation that pass a filter, with their texts, in the format that
         `Accept` names.
 
         NDJSON, without it, has a document a line, CSV and Parquet have a row for each part.
 
-        - ``filter``: A filter as in a search: an expression such as `duration >= 600`, or JSON, `{"document":
-          {...}, "part": {...}}`.
         - ``cursor``: `Spanseek-Cursor` of an export that was cut off.
         - ``offset``: The number of documents to leave out.
+        - ``filter``: A filter as in a search: an expression such as `duration >= 600`, or JSON, `{"document":
+          {...}, "part": {...}}`. A document passes what is asked of parts if one of them does.
         """
         return self._transport.lines(
             "GET",
             f"/collections/{quoted(collection)}/export",
-            params={"filter": filter, "cursor": cursor, "offset": offset},
+            params={"cursor": cursor, "offset": offset, "filter": filter},
             repeatable=True,
         )
 
@@ -882,7 +882,7 @@ class Api:
 
         - ``limit``: Maximum number of values of a key; `distinct` says how many there are.
         - ``filter``: A filter as in a search: an expression such as `duration >= 600`, or JSON, `{"document":
-          {...}, "part": {...}}`.
+          {...}, "part": {...}}`. A document passes what is asked of parts if one of them does.
         """
         return read(
             models.MetadataCounts,

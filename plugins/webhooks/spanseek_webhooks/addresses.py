@@ -10,8 +10,24 @@ from models.errors import InvalidInput
 
 Address: TypeAlias = IPv4Address | IPv6Address
 MAX_URL: Final = 2000
-# Addresses of IPv4 in others of IPv6, by the translators that many networks have.
+# Addresses of IPv4 within addresses of IPv6, by the translators that many networks have.
 _TRANSLATED: Final = IPv6Network("64:ff9b::/96")
+# The unicast addresses of IPv6 that IANA assigns.
+_UNICAST: Final = IPv6Network("2000::/3")
+# IANA's registries of special-purpose addresses as of 2025-10-09, as far as they lie within the unicast addresses; and
+# multicast and reserved addresses of IPv4. No webhook needs any of them, also if it is globally reachable.
+# https://www.iana.org/assignments/iana-ipv4-special-registry and .../iana-ipv6-special-registry
+_SPECIAL: Final = tuple(
+    map(
+        ip_network,
+        (
+            "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
+            "192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16",
+            "192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3",
+            "2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20",
+        ),
+    )
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +58,7 @@ class AddressRules:
     def permits(self, address: Address, *, encrypted: bool) -> bool:
         """True if a webhook may send to an address."""
         real = _unwrapped(address)
-        if any(real in network for network in self.allowed if network.version == real.version):
-            return True
-        return encrypted and _is_public(real)
+        return _lies_in(self.allowed, real) or (encrypted and _is_public(real))
 
 
 def checked_url(url: str, rules: AddressRules) -> str:
@@ -88,8 +102,12 @@ def _unwrapped(address: Address) -> Address:
 
 
 def _is_public(address: Address) -> bool:
-    is_site_local = isinstance(address, IPv6Address) and address.is_site_local
-    return address.is_global and not (address.is_multicast or is_site_local)
+    is_unicast = isinstance(address, IPv4Address) or address in _UNICAST
+    return is_unicast and not _lies_in(_SPECIAL, address)
+
+
+def _lies_in(networks: Iterable[IPv4Network | IPv6Network], address: Address) -> bool:
+    return any(address in network for network in networks if network.version == address.version)
 
 
 def _refused(reason: str) -> InvalidInput:

@@ -1,14 +1,13 @@
 """A receiver that is slow, down, answers 500, redirects, or resolves to an address that it should not have."""
 
 import socket
-import time
 from collections.abc import Iterator
 
 import pytest
 
 from spanseek_webhooks.addresses import AddressRules
 from spanseek_webhooks.sending import DeliveryFailed, Sender, resolved
-from tests.receivers import Receiver, dripping, free_port, receiving
+from tests.receivers import Receiver, dripping, receiving, refusing
 
 LOCAL = AddressRules.allowing(["127.0.0.0/8"])
 
@@ -53,14 +52,14 @@ def test_redirects_are_not_followed(status: int) -> None:
 
 
 def test_a_receiver_that_is_down() -> None:
-    assert failure(sender(), f"http://127.0.0.1:{free_port()}/") == "unreachable"
+    with refusing() as url:
+        assert failure(sender(), url) == "unreachable"
 
 
 def test_a_receiver_that_drips_its_answer_is_left_in_time() -> None:
-    started = time.monotonic()
+    """It sends without end."""
     with dripping() as url:
         assert failure(sender(timeout_s=0.3), url) == "timeout"
-    assert time.monotonic() - started < 30  # and not for as long as it sends
 
 
 def test_a_name_that_does_not_resolve() -> None:

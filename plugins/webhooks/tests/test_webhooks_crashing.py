@@ -30,7 +30,7 @@ def _deliver(services: Services) -> None:
 DELIVERY: Final = Operation((_deliver,), before=_nothing)
 
 
-@pytest.mark.slow
+@pytest.mark.slow("kills servers")
 @pytest.mark.timeout(7200)
 def test_killed_while_a_webhook_sends(copies: Any, tmp_path: Path) -> None:
     """Each event is received at least once, in order, and none is lost."""

@@ -51,6 +51,7 @@ def caller(start, settings):
     return Caller(start(settings))
 
 
+@pytest.mark.smoke
 def test_a_phrase_is_matched_against_what_arrives_and_read_with_a_cursor(caller) -> None:
     made = caller.save(name="cancel", threshold=0.9, filter={"document": {"kind": "call"}}, note="churn")
     assert (made["name"], made["text"], made["note"]) == ("cancel", PHRASE, "churn")
@@ -80,6 +81,7 @@ def test_a_phrase_is_matched_against_what_arrives_and_read_with_a_cursor(caller)
     )
 
 
+@pytest.mark.smoke
 def test_a_deleted_document_withdraws_its_matches(caller) -> None:
     caller.save(threshold=0.9)
     caller.index("new", PHRASE)
@@ -104,6 +106,7 @@ def test_the_collections_threshold_applies_and_without_any_nothing_matches(calle
     assert caller.ask("POST", f"{path}/backfill").json() == {"added": 0, "withdrawn": 4}
 
 
+@pytest.mark.smoke
 def test_a_backfill_matches_what_is_there(caller) -> None:
     caller.save(threshold=0.9, backfill=True)
     assert [each["document_id"] for each in caller.events()] == ["call-1", "call-2"]
