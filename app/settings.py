@@ -83,9 +83,6 @@ class Settings(PluginSettings):
     )
     weights: Path | None = Field(None, description="Folder of trained SLICE weights, instead of those shipped.")
     nugget_weights: Path | None = Field(None, description="Folder of trained nugget weights, instead of those shipped.")
-    facet_weights: Path | None = Field(
-        None, description="Folder of trained facets and their word vectors, instead of those shipped."
-    )
     restorable_weights: Path | None = Field(
         None, description="Folder of trained weights of the restorer, instead of those shipped."
     )
@@ -292,11 +289,11 @@ class Settings(PluginSettings):
             self.weights,
             self.device,
             self.nugget_weights,
-            self.facet_weights,
             self.restorable_weights,
             self.verifier_weights,
             whitenings=self.data_dir / "whitenings",
             trusted_backbones=listed(self.trusted_backbones),
+            settings=self.of,
         )
 
 

@@ -15,7 +15,6 @@ from app.cli.aliases import aliases_cli
 from app.cli.calibrations import calibrate, calibrations_cli
 from app.cli.cluster import cluster_cli
 from app.cli.collections import collections_cli
-from app.cli.comparing import compare, summarize
 from app.cli.console import err, out
 from app.cli.documents import delete, documents_cli
 from app.cli.index import index
@@ -51,8 +50,6 @@ _PANELS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
         "search": search,
         "mine": mine,
         "spans": spans,
-        "compare": compare,
-        "summarize": summarize,
         "restore": restore,
         "vectors": vectors,
         "phrases": phrases_cli,

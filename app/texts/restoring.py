@@ -9,7 +9,8 @@ import numpy as np
 from app.encoders.encoders import Encoders
 from app.search.errors import ModeUnavailable
 from app.services import Services
-from app.texts.comparing_answers import SpanRange, TooManySentences
+from app.texts.requests import SpanRange
+from app.texts.span_answers import TooManySentences
 from app.texts.restored_answers import (
     MAX_SENTENCES,
     GivenVectors,

@@ -43,7 +43,6 @@ class EncoderOptions:
     weights: Path | None = None
     device: str = "auto"
     nugget_weights: Path | None = None
-    facet_weights: Path | None = None
     restorable_weights: Path | None = None
     verifier_weights: Path | None = None
     whitenings: Path = Path("data") / "whitenings"  # of the nuggets of collections

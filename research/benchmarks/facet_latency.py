@@ -26,8 +26,8 @@ from app.search.mode import load_modes
 from app.search.service import SearchService
 from indexer.engine.query import Selection
 from indexer.engine.selection import search
-from indexer.facets.models import Facets
-from indexer.facets.scan import FacetScan
+from spanseek_facets.shipped import Facets
+from spanseek_facets.scan import FacetScan
 from indexer.indexing.pipeline import IndexJob
 from indexer.sources import Source
 from indexer.store import Store

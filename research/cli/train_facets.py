@@ -49,8 +49,8 @@ def train_facets(
     """Train facets of sentences or phrases. The same command, given again, goes on from the last checkpoint."""
     # Imported here, because importing torch takes seconds.
     from app.settings import Settings
-    from models.encoders.facets.readers import EncoderReader, Reader, WordReader
-    from models.encoders.facets.shape import FacetShape
+    from spanseek_facets.readers import EncoderReader, Reader, WordReader
+    from spanseek_facets.forward import FacetShape
     from models.encoders.registry import load_encoder, untrained_over
     from research.evaluation.wikipedia import read_articles
     from research.training import facets as recipe

@@ -12,10 +12,10 @@ from typing import TypeAlias
 import numpy as np
 from jaxtyping import Float
 
-from models.encoders.facets.model import FacetModel
-from models.encoders.facets.word_vectors import WordVectors, split_words
+from spanseek_facets.model import FacetModel
+from spanseek_facets.word_vectors import WordVectors, split_words
 from models.errors import InvalidInput
-from models.ops.facets import best_cosines, cover_cosines, frequency_weights
+from spanseek_facets.scores import best_cosines, cover_cosines, frequency_weights
 from models.ops.similarity import normalize
 from research.evaluation.rouge import rouge_scores
 from research.evaluation.significance import mean_gain

@@ -26,11 +26,11 @@ from app.search.modes.best_span import BestSpan, SpanQuery
 from app.settings import Settings
 from indexer.engine.query import EVERYTHING, Selection
 from indexer.engine.snapshot import Snapshot
-from indexer.facets.models import Facets
+from spanseek_facets.shipped import Facets
 from indexer.indexing.pipeline import IndexJob
 from indexer.words.literal import Terms
 from models.encoders.base import Encoder, tokenize_units
-from models.ops.facets import frequency_weights, importance
+from spanseek_facets.scores import frequency_weights, importance
 from models.ops.pooling import pool
 from models.ops.similarity import normalize
 from models.text.tokens import unit_shares

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from jaxtyping import Float, Float64, Int32
 
-from models.encoders.facets.word_vectors import WordVectors, word_spans
+from spanseek_facets.word_vectors import WordVectors, word_spans
 from models.types import CharSpans
 
 UnitWeights: TypeAlias = Float64[np.ndarray, " units"]

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float32, Int32
 
 from models.artifacts import save_artifact
-from models.encoders.facets.word_vectors import WORDS, WordVectors, load_word_vectors
+from spanseek_facets.word_vectors import WORDS, WordVectors, load_word_vectors
 from models.errors import InvalidInput
 from models.ops.similarity import normalize
 from models.types import JsonValue

@@ -14,8 +14,8 @@ from jaxtyping import Float, Float32, Int32
 from scipy.sparse import coo_array, csr_array
 from sklearn.utils.extmath import randomized_svd
 
-from models.encoders.facets.readers import Reader
-from models.encoders.facets.word_vectors import WordVectors, split_words
+from spanseek_facets.readers import Reader
+from spanseek_facets.word_vectors import WordVectors, split_words
 from models.errors import InvalidInput
 from models.ops.similarity import normalize
 from models.types import JsonValue

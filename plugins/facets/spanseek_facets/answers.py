@@ -7,9 +7,9 @@ from pydantic import ConfigDict
 
 from app.answers import ItemError, described, optional
 from app.requests import Mode
+from app.texts.requests import SpanRange
 from indexer.engine.query import Filter
 from indexer.segments.text import OffsetUnit
-from models.errors import InvalidInput
 from models.types import Document
 
 MAX_COMPARED = 10_000
@@ -18,12 +18,6 @@ MAX_CHOSEN = 100
 MAX_SPANS = 1_000
 
 Side = Literal["first", "second"]
-
-
-class TooManySentences(InvalidInput):
-    """Texts have more sentences than one request may summarize or restore."""
-
-    code = "too_many_sentences"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +88,6 @@ class CompareAnswer:
     similarities: tuple[ModeSimilarity, ...]
     facets: Annotated[FacetComparison | None, described("Null where a text has no word that the word vectors have.")]
     direction: Annotated[Direction | None, described("Null in the same case.")]
-
-
-@dataclass(frozen=True, slots=True)
-class SpanRange:
-    """A span of a stored document, in code points."""
-
-    document_id: str
-    start: int
-    end: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from app.answers import json_values
 from app.cli.console import JsonOption, one_line, open_services, out, print_json
 
 if TYPE_CHECKING:
-    from app.texts.comparing_answers import CompareAnswer, Facet, SummaryAnswer
+    from spanseek_facets.answers import CompareAnswer, Facet, SummaryAnswer
     from models.types import Document
 
 CompareCollection = Annotated[
@@ -28,8 +28,8 @@ def compare(
     as_json: JsonOption = False,
 ) -> None:
     """Compare two texts: their similarity in every mode, their facets, and which is more general."""
-    from app.texts.comparing import CompareService
-    from app.texts.comparing_answers import CompareRequest
+    from spanseek_facets.comparing import CompareService
+    from spanseek_facets.answers import CompareRequest
 
     with open_services() as services:
         answer = services.get(CompareService).compare(CompareRequest(first, second, collection))
@@ -50,8 +50,8 @@ def summarize(
     as_json: JsonOption = False,
 ) -> None:
     """Choose the sentences of texts, all together, that cover their words best."""
-    from app.texts.comparing_answers import StoredTexts, SummaryRequest
-    from app.texts.summaries import SummaryService
+    from spanseek_facets.answers import StoredTexts, SummaryRequest
+    from spanseek_facets.summaries import SummaryService
 
     if bool(documents) != (collection is not None):
         raise typer.BadParameter("give --collection together with the ids of its documents")

@@ -14,7 +14,7 @@ from app.search.accepting import read_request
 from app.search.mode import AnyMode, Modes
 from app.search.service import SearchService
 from app.services import Services
-from app.texts.comparing_answers import (
+from spanseek_facets.answers import (
     CompareAnswer,
     CompareRequest,
     Direction,
@@ -23,14 +23,14 @@ from app.texts.comparing_answers import (
     ModeSimilarity,
     Side,
 )
-from indexer.facets.models import Facets
+from spanseek_facets.shipped import Facets
 from indexer.representations.registry import with_all
 from indexer.store import Store
 from indexer.tuning import Tuning
 from indexer.types import Recipe
-from models.encoders.facets.directions import generality
+from spanseek_facets.directions import generality
 from models.errors import InvalidInput, SpanseekError
-from models.ops.facets import codebook_distance
+from spanseek_facets.scores import codebook_distance
 from models.ops.similarity import raws
 
 _WORDS_OF_A_FACET = 3

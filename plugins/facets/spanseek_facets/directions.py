@@ -10,9 +10,9 @@ from typing import Final, TypeAlias
 import numpy as np
 from jaxtyping import Float
 
-from models.encoders.facets.model import FacetModel
-from models.encoders.facets.word_vectors import split_words
-from models.ops.facets import direction
+from spanseek_facets.model import FacetModel
+from spanseek_facets.word_vectors import split_words
+from spanseek_facets.scores import direction
 
 Scores: TypeAlias = Float[np.ndarray, " pairs"]
 

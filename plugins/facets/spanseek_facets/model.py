@@ -10,10 +10,10 @@ from jaxtyping import Float32
 
 from models.artifacts import Artifact, load_artifact
 from models.encoders.base import Encoder
-from models.encoders.facets.forward import Parameters, run_facets
-from models.encoders.facets.readers import EncoderReader, Reader, WordReader
-from models.encoders.facets.shape import FacetShape
-from models.encoders.facets.word_vectors import WordVectors
+from spanseek_facets.forward import Parameters, run_facets
+from spanseek_facets.readers import EncoderReader, Reader, WordReader
+from spanseek_facets.forward import FacetShape
+from spanseek_facets.word_vectors import WordVectors
 from models.encoders.registry import load_encoder
 from models.errors import BackboneMismatch
 from models.interruption import checked

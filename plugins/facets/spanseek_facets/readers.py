@@ -7,8 +7,8 @@ import numpy as np
 from jaxtyping import Bool, Float32, Int32
 
 from models.encoders.base import Encoder, forward_texts
-from models.encoders.facets.shape import MOST_WORDS
-from models.encoders.facets.word_vectors import WordVectors
+from spanseek_facets.forward import MOST_WORDS
+from spanseek_facets.word_vectors import WordVectors
 from models.ops.batching import padded
 
 Ids: TypeAlias = Int32[np.ndarray, " _ids"]

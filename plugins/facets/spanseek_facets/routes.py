@@ -5,25 +5,24 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from starlette.responses import Response
 
-from app.http.auth import Caller, CallerDependency
+from app.http.auth import CallerDependency
 from app.http.openapi import api_router, problems
 from app.http.responses import answer_response
 from app.requests import Body, CollectionName, DocumentId
-from app.texts.comparing import CompareService
-from app.texts.comparing_answers import (
+from spanseek_facets.comparing import CompareService
+from spanseek_facets.answers import (
     MAX_CHOSEN,
     MAX_COMPARED,
     MAX_SPANS,
     CompareAnswer,
     CompareRequest,
-    SpanRange,
     StoredTexts,
     SummaryAnswer,
     SummaryRequest,
 )
-from app.texts.requests import StorableText, TextInput
+from app.texts.requests import SpanBody, SpanRange, StorableText, TextInput
 from app.texts.span_answers import MAX_TEXTS, check_size
-from app.texts.summaries import SummaryService
+from spanseek_facets.summaries import SummaryService
 from indexer.engine.query import Filter
 from indexer.segments.text import OffsetUnit
 
@@ -51,14 +50,6 @@ class CompareBody(Body):
         description="Compare with its encoder, nuggets and calibrations. Without one: all modes, with the server's "
         "encoder, its default calibration, and nuggets as they were trained, with a ratio of 0.1.",
     )
-
-
-class SpanBody(Body):
-    """A span of a stored document, such as a hit."""
-
-    document_id: DocumentId
-    start: int = Field(ge=0, description="In code points.")
-    end: int = Field(ge=0)
 
 
 class SummaryBody(Body):
@@ -109,7 +100,7 @@ class SummaryBody(Body):
 @router.post("/compare", response_model=CompareAnswer, summary="Compare two texts in every mode")
 async def compare(body: CompareBody, caller: CallerDependency) -> Response:
     """Say how similar two texts are in every mode, what their facets are, and which is more general."""
-    reach_of(caller, body.collection)  # none of its documents is read
+    caller.searchable(body.collection)  # none of its documents is read
     backend = caller.backend
     request = CompareRequest(body.first, body.second, body.collection)
     answer = await backend.texts.run(lambda: backend.get(CompareService).compare(request), backend.limits.deadline_s)
@@ -119,17 +110,9 @@ async def compare(body: CompareBody, caller: CallerDependency) -> Response:
 @router.post("/summarize", response_model=SummaryAnswer, summary="Summarize texts")
 async def summarize(body: SummaryBody, caller: CallerDependency) -> Response:
     """Choose the sentences of documents, of hits or of given texts that cover their words best."""
-    backend, request = caller.backend, body.request(reach_of(caller, body.collection))
+    backend, request = caller.backend, body.request(caller.searchable(body.collection))
     caller.note([*body.document_ids, *(span.document_id for span in body.spans)])
     answer = await backend.texts.run(
         lambda: backend.get(SummaryService).summarize(request), backend.limits.write_deadline_s
     )
     return answer_response(answer)
-
-
-def reach_of(caller: Caller, collection: str | None) -> Filter:
-    """The documents of a collection that the caller may search; without a collection, texts are the caller's own."""
-    if collection is None:
-        caller.require_scope("search", confined=True)
-        return Filter()
-    return caller.confine("search", collection)

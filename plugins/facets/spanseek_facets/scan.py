@@ -18,11 +18,11 @@ from indexer.engine.rows import SpanRows, no_rows
 from indexer.engine.scan import kth_largest
 from indexer.engine.selection import owners
 from indexer.engine.snapshot import SegmentView
-from indexer.facets.files import FacetRows
-from indexer.facets.kernels import facet_distances, facet_nearness
-from indexer.facets.representation import stored_facets
+from spanseek_facets.representation import FacetRows
+from spanseek_facets.kernels import facet_distances, facet_nearness
+from spanseek_facets.representation import stored_facets
 from indexer.words.literal import BELOW
-from models.ops.facets import PENALTY, SWEEPS
+from spanseek_facets.scores import PENALTY, SWEEPS
 
 Codebook = Float32[np.ndarray, "facets dim"]
 

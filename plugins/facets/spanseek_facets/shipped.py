@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from indexer.errors import RecipeMismatch
-from indexer.facets.files import NAME
+from spanseek_facets.shipped import NAME
 from indexer.types import Details, Recipe
 from models.artifacts import SHIPPED
-from models.encoders.facets.model import FacetModel, load_facets
-from models.encoders.facets.word_vectors import WordVectors, load_word_vectors
+from spanseek_facets.model import FacetModel, load_facets
+from spanseek_facets.word_vectors import WordVectors, load_word_vectors
 from models.encoders.registry import Models
 from models.errors import BackboneMissing
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
-from indexer.facets.kernels import facet_distances, facet_nearness
-from models.encoders.facets.word_vectors import WordVectors, split_words, word_spans
-from models.ops.facets import (
+from spanseek_facets.kernels import facet_distances, facet_nearness
+from spanseek_facets.word_vectors import WordVectors, split_words, word_spans
+from spanseek_facets.scores import (
     PENALTY,
     best_cosines,
     codebook_distance,

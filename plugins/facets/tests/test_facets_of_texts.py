@@ -10,17 +10,19 @@ from hypothesis import strategies as st
 
 from app.encoders.encoders import Encoders
 from app.search.mode import load_modes
-from app.texts.comparing import CompareService
-from app.texts.comparing_answers import CompareRequest, SpanRange, StoredTexts, SummaryRequest, TooManySentences
-from app.texts.summaries import SummaryService, sentences_of
+from spanseek_facets.comparing import CompareService
+from app.texts.requests import SpanRange
+from app.texts.span_answers import TooManySentences
+from spanseek_facets.answers import CompareRequest, StoredTexts, SummaryRequest
+from spanseek_facets.summaries import SummaryService, sentences_of
 from indexer.errors import CollectionNotFound, DocumentNotFound
-from indexer.facets.models import Facets
-from models.encoders.facets.directions import FREQUENCY
-from models.encoders.facets.shape import FacetShape
-from models.encoders.facets.word_vectors import WordVectors
+from spanseek_facets.shipped import Facets
+from spanseek_facets.directions import FREQUENCY
+from spanseek_facets.forward import FacetShape
+from spanseek_facets.word_vectors import WordVectors
 from models.encoders.registry import EncoderOptions
 from models.errors import InvalidInput
-from models.ops.facets import codebook_distance, direction, frequency_weights
+from spanseek_facets.scores import codebook_distance, direction, frequency_weights
 from models.types import Document, Part
 from research.training.facet_network import FacetNetwork, facet_model
 from tests import reference

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from app.encoders.encoders import Encoders
-from indexer.facets.models import Facets
+from spanseek_facets.shipped import Facets
 from models.artifacts import SHIPPED
-from models.encoders.facets.model import FacetModel, load_facets
-from models.encoders.facets.word_vectors import WordVectors, load_word_vectors
+from spanseek_facets.model import FacetModel, load_facets
+from spanseek_facets.word_vectors import WordVectors, load_word_vectors
 from models.encoders.registry import EncoderOptions
 
 FOLDERS = ("facets-words", "facets-k10", "facets-phrases")

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.encoders.facets.word_vectors import WordVectors, split_words
+from spanseek_facets.word_vectors import WordVectors, split_words
 from models.errors import BackboneMismatch
 
 ROWS = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, -1.0]], np.float32)
@@ -21,7 +21,7 @@ def test_facets_refuse_other_word_vectors(tmp_path: Path) -> None:
     import torch
 
     from models.artifacts import save_artifact
-    from models.encoders.facets.model import load_facets
+    from spanseek_facets.model import load_facets
 
     save_artifact(tmp_path / "facets", {"x": torch.zeros(1)}, {"word_vectors_sha256": "other"})
     with pytest.raises(BackboneMismatch, match="other word vectors"):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from app.encoders.encoders import Encoders
-from indexer.facets.models import Facets
+from spanseek_facets.shipped import Facets
 from models.encoders.base import encode_queries
 from models.encoders.hashing import HashingEncoder
 from models.encoders.registry import EncoderOptions

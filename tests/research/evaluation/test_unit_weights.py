@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from app.encoders.encoders import Encoders
-from indexer.facets.models import Facets
-from models.encoders.facets.word_vectors import WordVectors
+from spanseek_facets.shipped import Facets
+from spanseek_facets.word_vectors import WordVectors
 from models.encoders.registry import EncoderOptions
 from models.text.units import split
 from research.evaluation.query_weights import weights_of

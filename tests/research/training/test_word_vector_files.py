@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.encoders.facets.word_vectors import WordVectors, load_word_vectors
+from spanseek_facets.word_vectors import WordVectors, load_word_vectors
 from models.errors import InvalidInput
 from research.training.word_vector_files import read_word_vectors, save_word_vectors, stop_ids
 
