@@ -195,6 +195,12 @@ class ExecutorUnavailable(ApiError):
     code = "executor_unavailable"
 
 
+class ExtraMissing(ApiError):
+    """A plug-in is needed, and not installed."""
+
+    code = "extra_missing"
+
+
 class Forbidden(ApiError):
     """The key lacks the scope, or may not give this name to a collection or an alias."""
 
@@ -416,7 +422,7 @@ class SegmentCorrupt(ApiError):
 
 class SegmentsUnavailable(ApiError):
     """The bucket of `SPANSEEK_SEGMENTS_URL` does not answer, refuses its credentials, or is another one;
-    or the extra `cluster` is not installed. What is open is still searched. Nothing was published and
+    or the extra `bucket` is not installed. What is open is still searched. Nothing was published and
     nothing is lost; a task waits until that has passed.
     """
 
@@ -590,6 +596,7 @@ BY_CODE: Final[dict[str, type[ApiError]]] = {
     "device_unavailable": DeviceUnavailable,
     "document_not_found": DocumentNotFound,
     "executor_unavailable": ExecutorUnavailable,
+    "extra_missing": ExtraMissing,
     "forbidden": Forbidden,
     "headers_too_large": HeadersTooLarge,
     "host_not_allowed": HostNotAllowed,

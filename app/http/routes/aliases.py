@@ -7,9 +7,8 @@ from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
 from app.collections.aliases import AliasList, AliasService
-from app.http.auth import Caller, CallerDependency
+from app.http.auth import Caller, CallerDependency, in_pool
 from app.http.openapi import api_router, problems
-from app.http.pools import in_pool
 from app.http.responses import answer_response
 from app.requests import Body, CollectionName
 from indexer.catalog.aliases import alias_not_found

@@ -12,9 +12,8 @@ from app.calibration.answers import CalibrationDescription, CalibrationList, Del
 from app.calibration.labels import Label, label_from_json
 from app.calibration.metrics import ThresholdTargets
 from app.calibration.service import CalibrationRequest, ThresholdService
-from app.http.auth import CallerDependency
+from app.http.auth import CallerDependency, in_pool
 from app.http.openapi import api_router, problems
-from app.http.pools import in_pool
 from app.http.responses import answer_response
 from app.http.schemas import CollectionPath, Note
 from app.requests import MAX_NAME, Body, DocumentId, Mode, QueryText, Similarity

@@ -6,9 +6,8 @@ from fastapi import Path, Request
 from pydantic_core import from_json
 from starlette.responses import FileResponse, Response
 
-from app.http.auth import CallerDependency
+from app.http.auth import CallerDependency, in_pool
 from app.http.openapi import api_router, file_of, problems
-from app.http.pools import in_pool
 from app.http.responses import answer_response
 from app.mining.mining import MiningService
 from app.mining.tables import TableName, check_format

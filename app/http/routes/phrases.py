@@ -10,9 +10,8 @@ from starlette.responses import Response
 from app.calibration.answers import ThresholdHistory
 from app.collections.jobs import CollectionJobs
 from app.cursors import MAX_LISTED
-from app.http.auth import CallerDependency
+from app.http.auth import CallerDependency, in_pool
 from app.http.openapi import api_router, problems
-from app.http.pools import in_pool
 from app.http.responses import answer_response
 from app.http.schemas import CollectionPath, Note, QueryTag
 from app.http.uploads import phrase_uploads

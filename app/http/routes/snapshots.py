@@ -7,9 +7,8 @@ from pydantic import ConfigDict, Field
 from starlette.responses import FileResponse, Response
 
 from app.collections.snapshots import SnapshotDescription, SnapshotList, SnapshotService
-from app.http.auth import CallerDependency
+from app.http.auth import CallerDependency, in_pool
 from app.http.openapi import api_router, file_of, problems
-from app.http.pools import in_pool
 from app.http.receiving import followed
 from app.http.responses import answer_response
 from app.requests import Body, CollectionName

@@ -13,9 +13,8 @@ from starlette.responses import Response, StreamingResponse
 
 from app.answers import described
 from app.cursors import MAX_LISTED
-from app.http.auth import Caller, CallerDependency
+from app.http.auth import Caller, CallerDependency, in_pool
 from app.http.openapi import LINES, api_router, problems
-from app.http.pools import in_pool
 from app.http.receiving import receive_file, receive_upload, task_or_wait
 from app.http.responses import answer_response
 from app.http.routes.calibrations import CalibrateBody

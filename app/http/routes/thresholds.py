@@ -9,9 +9,8 @@ from starlette.responses import Response
 from app.calibration.answers import ModeThreshold, ModeThresholds, PhraseThresholds, ThresholdHistory
 from app.calibration.phrase_thresholds import PhraseThresholdsRequest
 from app.calibration.service import ThresholdService
-from app.http.auth import CallerDependency
+from app.http.auth import CallerDependency, in_pool
 from app.http.openapi import api_router, problems
-from app.http.pools import in_pool
 from app.http.responses import answer_response
 from app.http.routes.calibrations import LABELS, LabelBody, labels_of
 from app.http.schemas import CollectionPath, Note

@@ -7,9 +7,8 @@ from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
 from app.cursors import MAX_LISTED
-from app.http.auth import CallerDependency
+from app.http.auth import CallerDependency, in_pool
 from app.http.openapi import api_router, problems
-from app.http.pools import in_pool
 from app.http.responses import answer_response
 from app.http.routes.phrases import PhraseName, Tags
 from app.http.schemas import CollectionPath, Note
