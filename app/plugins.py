@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, fields
 from importlib.metadata import EntryPoint
 from typing import TypeAlias
 
-from app.settings import PluginSettings, Settings
 from models.entry_points import entry_points_of
 
 Points: TypeAlias = Mapping[str, EntryPoint]
@@ -39,8 +38,3 @@ def plugins() -> tuple[Plugin, ...]:
             found[point.dist.name if point.dist else ""][group][name] = point
     found.pop("spanseek", None)
     return tuple(Plugin(name, **found[name]) for name in sorted(found))
-
-
-def settings_classes() -> tuple[type[PluginSettings], ...]:
-    """The settings of the core, and those of all plug-ins, which are loaded."""
-    return (Settings, *(point.load() for plugin in plugins() for point in plugin.settings.values()))

@@ -293,8 +293,17 @@ class Settings(PluginSettings):
             self.verifier_weights,
             whitenings=self.data_dir / "whitenings",
             trusted_backbones=listed(self.trusted_backbones),
-            settings=self.of,
+            plugin_weights=self._plugin_weights(),
         )
+
+    def _plugin_weights(self) -> dict[str, Path]:
+        settings = (self.of(kind) for kind in settings_classes()[1:])
+        return {name: value for each in settings for name, value in each if isinstance(value, Path)}
+
+
+def settings_classes() -> tuple[type[PluginSettings], ...]:
+    """The settings of the core, and those of all plug-ins, which are loaded."""
+    return (Settings, *(point.load() for point in entry_points_of("spanseek.settings").values()))
 
 
 def listed(names: str) -> tuple[str, ...]:

@@ -64,4 +64,5 @@ def _travelling(options: EncoderOptions) -> EncoderOptions:
     paths: dict[str, Any] = {name: value.absolute() for name, value in values.items() if isinstance(value, Path)}
     is_folder = ":" not in options.backbone
     backbone = str(Path(options.backbone).absolute()) if is_folder else options.backbone
-    return replace(options, **paths, backbone=backbone, open_backbone=None)
+    weights = {name: path.absolute() for name, path in options.plugin_weights.items()}
+    return replace(options, **paths, backbone=backbone, open_backbone=None, plugin_weights=weights)

@@ -60,9 +60,8 @@ from app.http.routes import (
 from app.http.sign_in import Provider
 from app.http.stages import Observe, Stage
 from app.http.tracing import Tracing, TracingMiddleware
-from app.plugins import settings_classes
 from app.services import Services, make_encoders, make_executor, open_store
-from app.settings import Settings
+from app.settings import Settings, settings_classes
 from indexer.catalog.keys import record_uses
 from indexer.engine.executor import Executor
 from indexer.engine.warm import warm_up

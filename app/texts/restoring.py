@@ -10,7 +10,6 @@ from app.encoders.encoders import Encoders
 from app.search.errors import ModeUnavailable
 from app.services import Services
 from app.texts.requests import SpanRange
-from app.texts.span_answers import TooManySentences
 from app.texts.restored_answers import (
     MAX_SENTENCES,
     GivenVectors,
@@ -21,6 +20,7 @@ from app.texts.restored_answers import (
     TextVectors,
     TokenAnswer,
 )
+from app.texts.span_answers import TooManySentences
 from indexer.engine.located import Located, require_documents
 from indexer.restorable.files import NAME
 from indexer.restorable.models import Restoring

@@ -151,8 +151,8 @@ def _load(
     words: Path | None, folders: list[Path] | None, shipped: Sequence[Path] = SENTENCES
 ) -> "tuple[WordVectors, dict[str, FacetModel]]":
     """The word vectors, and the models by the names of their folders."""
-    from spanseek_facets.model import load_facets
     from research.training.word_vector_files import read_word_vectors
+    from spanseek_facets.model import load_facets
 
     vectors = read_word_vectors(words or SHIPPED / "facets-words")
     return vectors, {folder.name: load_facets(folder, vectors) for folder in folders or shipped}

@@ -10,9 +10,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from models.artifacts import arrays_of
+from spanseek_facets.forward import MOST_WORDS, FacetShape
 from spanseek_facets.model import FacetModel
 from spanseek_facets.readers import Reader
-from spanseek_facets.forward import MOST_WORDS, FacetShape
 from spanseek_facets.word_vectors import WordVectors
 
 _RIDGE = 1e-2

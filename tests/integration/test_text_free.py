@@ -17,9 +17,9 @@ from app.search.mode import load_modes
 from app.tasks.service import TaskService
 from app.texts import restoring
 from app.texts.requests import SpanRange
-from app.texts.span_answers import TooManySentences
 from app.texts.restored_answers import GivenVectors, RestoreRequest, StoredSpans
 from app.texts.restoring import RestoreService
+from app.texts.span_answers import TooManySentences
 from indexer.catalog.collections import recipe_columns
 from indexer.catalog.leases import lease
 from indexer.catalog.tables import collections

@@ -1,1 +1,1 @@
-"""Facets in segments: K vectors of every sentence in a space of words."""
+"""Facet vectors: K vectors in a space of words that summarise the words likely to stand near a text."""

@@ -10,8 +10,8 @@ from app.answers import json_values
 from app.cli.console import JsonOption, one_line, open_services, out, print_json
 
 if TYPE_CHECKING:
-    from spanseek_facets.answers import CompareAnswer, Facet, SummaryAnswer
     from models.types import Document
+    from spanseek_facets.answers import CompareAnswer, Facet, SummaryAnswer
 
 CompareCollection = Annotated[
     str | None, typer.Option("--collection", "-c", help="Compare with its encoder, nuggets and calibrations.")
@@ -21,6 +21,11 @@ SummaryCollection = Annotated[
 ]
 
 
+compare_cli = typer.Typer(rich_help_panel="Search")
+summarize_cli = typer.Typer(rich_help_panel="Search")
+
+
+@compare_cli.command()
 def compare(
     first: Annotated[str, typer.Argument(help="A text: the query.")],
     second: Annotated[str, typer.Argument(help="The text that it is compared with.")],
@@ -28,8 +33,8 @@ def compare(
     as_json: JsonOption = False,
 ) -> None:
     """Compare two texts: their similarity in every mode, their facets, and which is more general."""
-    from spanseek_facets.comparing import CompareService
     from spanseek_facets.answers import CompareRequest
+    from spanseek_facets.comparing import CompareService
 
     with open_services() as services:
         answer = services.get(CompareService).compare(CompareRequest(first, second, collection))
@@ -39,6 +44,7 @@ def compare(
         _show_comparison(answer)
 
 
+@summarize_cli.command()
 def summarize(
     documents: Annotated[list[str] | None, typer.Argument(metavar="[DOCUMENT]...", help="Ids of documents.")] = None,
     collection: SummaryCollection = None,

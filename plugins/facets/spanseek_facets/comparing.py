@@ -14,6 +14,12 @@ from app.search.accepting import read_request
 from app.search.mode import AnyMode, Modes
 from app.search.service import SearchService
 from app.services import Services
+from indexer.representations.registry import with_all
+from indexer.store import Store
+from indexer.tuning import Tuning
+from indexer.types import Recipe
+from models.errors import InvalidInput, SpanseekError
+from models.ops.similarity import raws
 from spanseek_facets.answers import (
     CompareAnswer,
     CompareRequest,
@@ -23,15 +29,9 @@ from spanseek_facets.answers import (
     ModeSimilarity,
     Side,
 )
-from spanseek_facets.shipped import Facets
-from indexer.representations.registry import with_all
-from indexer.store import Store
-from indexer.tuning import Tuning
-from indexer.types import Recipe
 from spanseek_facets.directions import generality
-from models.errors import InvalidInput, SpanseekError
 from spanseek_facets.scores import codebook_distance
-from models.ops.similarity import raws
+from spanseek_facets.shipped import Facets
 
 _WORDS_OF_A_FACET = 3
 # A smaller difference says nothing: the coefficients are found to about so much.

@@ -11,8 +11,8 @@ import numpy as np
 from jaxtyping import Float
 
 from spanseek_facets.model import FacetModel
-from spanseek_facets.word_vectors import split_words
 from spanseek_facets.scores import direction
+from spanseek_facets.word_vectors import split_words
 
 Scores: TypeAlias = Float[np.ndarray, " pairs"]
 

@@ -1,7 +1,7 @@
 """Exact distances SC (eq. 5 of Chang, Agrawal and McCallum, 2021) of a codebook and many stored ones; a cheap nearness.
 
-Coefficients are found by coordinate descent, as in ``spanseek_facets.scores.descend``. A word ends its descent where a sweep
-changes no coefficient by more than ``_CLOSE``, and coefficients that stay 0 cost nothing.
+Coefficients are found by coordinate descent, as in ``spanseek_facets.scores.descend``. A word ends its descent where a
+sweep changes no coefficient by more than ``_CLOSE``, and coefficients that stay 0 cost nothing.
 """
 
 from typing import Final

@@ -15,14 +15,13 @@ from indexer.engine.named_spans import NamedSpan
 from indexer.engine.place import ScoredSpan
 from indexer.engine.query import Selection
 from indexer.engine.snapshot import Snapshot
-from spanseek_facets.shipped import NAME
-from spanseek_facets.shipped import Facets, fingerprint
-from spanseek_facets.representation import stored_facets
-from spanseek_facets.scan import FacetScan, cosines_of, facet_cosines
 from indexer.types import Recipe
 from indexer.words.literal import Terms, holds
 from models.errors import InvalidInput
+from spanseek_facets.representation import stored_facets
+from spanseek_facets.scan import FacetScan, cosines_of, facet_cosines
 from spanseek_facets.scores import codebook_distance
+from spanseek_facets.shipped import NAME, Facets, fingerprint
 
 _WORDS_OF_A_FACET = 3
 

@@ -10,15 +10,14 @@ from jaxtyping import Float32
 
 from models.artifacts import Artifact, load_artifact
 from models.encoders.base import Encoder
-from spanseek_facets.forward import Parameters, run_facets
-from spanseek_facets.readers import EncoderReader, Reader, WordReader
-from spanseek_facets.forward import FacetShape
-from spanseek_facets.word_vectors import WordVectors
 from models.encoders.registry import load_encoder
 from models.errors import BackboneMismatch
 from models.interruption import checked
 from models.ops.batching import even_windows, length_batches
 from models.ops.similarity import normalize
+from spanseek_facets.forward import FacetShape, Parameters, run_facets
+from spanseek_facets.readers import EncoderReader, Reader, WordReader
+from spanseek_facets.word_vectors import WordVectors
 
 # Tokens of a batch, padding included: less than a second.
 _BATCH_TOKENS: Final = 4096

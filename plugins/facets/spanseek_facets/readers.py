@@ -7,9 +7,9 @@ import numpy as np
 from jaxtyping import Bool, Float32, Int32
 
 from models.encoders.base import Encoder, forward_texts
+from models.ops.batching import padded
 from spanseek_facets.forward import MOST_WORDS
 from spanseek_facets.word_vectors import WordVectors
-from models.ops.batching import padded
 
 Ids: TypeAlias = Int32[np.ndarray, " _ids"]
 Batch: TypeAlias = tuple[Float32[np.ndarray, "texts ids read"], Bool[np.ndarray, "texts ids"]]

@@ -14,22 +14,22 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float32, Int, Int8, Integer
 
-from spanseek_facets.shipped import NAME, Facets, facet_details
 from indexer.representations.base import EncodedWindow, Representation, Storing, Wanted
 from indexer.representations.columns import ArrayRows, ColumnRepresentation
 from indexer.representations.stored import Dim, StoredDetails
 from indexer.segments.mapping import mapped
 from indexer.types import Details, Recipe
-from spanseek_facets.model import FacetModel
 from models.encoders.passes import Maker
 from models.encoders.registry import Models
 from models.ops.quantization import quantize_directions
 from models.text.sentences import sentence_spans
+from spanseek_facets.model import FacetModel
+from spanseek_facets.shipped import NAME, Facets, facet_details
 
 CODES, SCALES, UNITS = "facets.i8", "facet_scales.f32", "facet_units.u32"
 COLUMNS = {CODES: "i1", SCALES: "<f4", UNITS: "<u4"}

@@ -9,7 +9,10 @@ from app.http.auth import CallerDependency
 from app.http.openapi import api_router, problems
 from app.http.responses import answer_response
 from app.requests import Body, CollectionName, DocumentId
-from spanseek_facets.comparing import CompareService
+from app.texts.requests import SpanBody, SpanRange, StorableText, TextInput
+from app.texts.span_answers import MAX_TEXTS, check_size
+from indexer.engine.query import Filter
+from indexer.segments.text import OffsetUnit
 from spanseek_facets.answers import (
     MAX_CHOSEN,
     MAX_COMPARED,
@@ -20,11 +23,8 @@ from spanseek_facets.answers import (
     SummaryAnswer,
     SummaryRequest,
 )
-from app.texts.requests import SpanBody, SpanRange, StorableText, TextInput
-from app.texts.span_answers import MAX_TEXTS, check_size
+from spanseek_facets.comparing import CompareService
 from spanseek_facets.summaries import SummaryService
-from indexer.engine.query import Filter
-from indexer.segments.text import OffsetUnit
 
 router = api_router(tags=["search"], responses=problems(401, 403, 404, 409, 422))
 

@@ -18,10 +18,9 @@ from indexer.engine.rows import SpanRows, no_rows
 from indexer.engine.scan import kth_largest
 from indexer.engine.selection import owners
 from indexer.engine.snapshot import SegmentView
-from spanseek_facets.representation import FacetRows
-from spanseek_facets.kernels import facet_distances, facet_nearness
-from spanseek_facets.representation import stored_facets
 from indexer.words.literal import BELOW
+from spanseek_facets.kernels import facet_distances, facet_nearness
+from spanseek_facets.representation import FacetRows, stored_facets
 from spanseek_facets.scores import PENALTY, SWEEPS
 
 Codebook = Float32[np.ndarray, "facets dim"]

@@ -2,16 +2,17 @@
 
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from indexer.errors import RecipeMismatch
-from spanseek_facets.shipped import NAME
 from indexer.types import Details, Recipe
-from models.artifacts import SHIPPED
-from spanseek_facets.model import FacetModel, load_facets
-from spanseek_facets.word_vectors import WordVectors, load_word_vectors
 from models.encoders.registry import Models
 from models.errors import BackboneMissing
+from spanseek_facets.model import FacetModel, load_facets
+from spanseek_facets.word_vectors import WordVectors, load_word_vectors
+
+NAME: Final = "facets"
+SHIPPED: Final = Path(__file__).parent / "weights"
 
 
 class Facets:
@@ -21,7 +22,7 @@ class Facets:
     """
 
     def __init__(self, models: Models) -> None:
-        self._folder, self._load = models.options.facet_weights or SHIPPED, models.load
+        self._folder, self._load = models.options.plugin_weights.get("facet_weights", SHIPPED), models.load
 
     @cached_property
     def words(self) -> WordVectors:

@@ -15,6 +15,14 @@ from app.encoders.encoders import Encoders
 from app.services import Services
 from app.texts.requests import SpanRange
 from app.texts.span_answers import TooManySentences
+from indexer.engine.located import require_documents
+from indexer.engine.query import Filter
+from indexer.reading.stored_documents import stored_document
+from indexer.segments.text import offset_in
+from indexer.store import Store
+from models.errors import InvalidInput
+from models.text.sentences import sentence_spans
+from models.types import CharSpan, Document
 from spanseek_facets.answers import (
     MAX_CHOSEN,
     MAX_SENTENCES,
@@ -23,16 +31,8 @@ from spanseek_facets.answers import (
     SummaryRequest,
     SummarySentence,
 )
-from indexer.engine.located import require_documents
-from indexer.engine.query import Filter
-from spanseek_facets.shipped import Facets
-from indexer.reading.stored_documents import stored_document
-from indexer.segments.text import offset_in
-from indexer.store import Store
-from models.errors import InvalidInput
 from spanseek_facets.scores import best_cosines, cover_cosines, frequency_weights
-from models.text.sentences import sentence_spans
-from models.types import CharSpan, Document
+from spanseek_facets.shipped import Facets
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
+from models.ops.quantization import dequantize, quantize_directions
+from models.ops.similarity import normalize
+from models.text.units import split
+from research.evaluation.unit_weights import unit_weights
 from spanseek_facets.kernels import facet_distances, facet_nearness
-from spanseek_facets.word_vectors import WordVectors, split_words, word_spans
 from spanseek_facets.scores import (
     PENALTY,
     best_cosines,
@@ -19,10 +22,7 @@ from spanseek_facets.scores import (
     importance,
     reconstruction_error,
 )
-from models.ops.quantization import dequantize, quantize_directions
-from models.ops.similarity import normalize
-from models.text.units import split
-from research.evaluation.unit_weights import unit_weights
+from spanseek_facets.word_vectors import WordVectors, split_words, word_spans
 from tests import reference
 from tests.examples import examples
 

@@ -14,18 +14,18 @@ from app.collections.service import CollectionService
 from app.encoders.encoders import Encoders
 from app.requests import SpanChoice
 from app.search.errors import ModeUnavailable
-from spanseek_facets.mode import FacetExplanation
 from indexer.engine.query import Filter
 from indexer.errors import RecipeMismatch
-from spanseek_facets import scan
-from spanseek_facets.shipped import Facets, facet_details
-from spanseek_facets.representation import stored_facets
 from indexer.indexing.pipeline import JobHooks
 from indexer.types import Recipe
-from spanseek_facets.model import FacetModel
 from models.encoders.registry import EncoderOptions
 from models.errors import InvalidInput
+from spanseek_facets import scan
+from spanseek_facets.mode import FacetExplanation
+from spanseek_facets.model import FacetModel
+from spanseek_facets.representation import stored_facets
 from spanseek_facets.scores import codebook_distance
+from spanseek_facets.shipped import Facets, facet_details
 from tests.workspace import Workspace, document
 
 PETS = "The dog barked at the cat."

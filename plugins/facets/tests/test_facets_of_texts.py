@@ -10,21 +10,21 @@ from hypothesis import strategies as st
 
 from app.encoders.encoders import Encoders
 from app.search.mode import load_modes
-from spanseek_facets.comparing import CompareService
 from app.texts.requests import SpanRange
 from app.texts.span_answers import TooManySentences
-from spanseek_facets.answers import CompareRequest, StoredTexts, SummaryRequest
-from spanseek_facets.summaries import SummaryService, sentences_of
 from indexer.errors import CollectionNotFound, DocumentNotFound
-from spanseek_facets.shipped import Facets
-from spanseek_facets.directions import FREQUENCY
-from spanseek_facets.forward import FacetShape
-from spanseek_facets.word_vectors import WordVectors
 from models.encoders.registry import EncoderOptions
 from models.errors import InvalidInput
-from spanseek_facets.scores import codebook_distance, direction, frequency_weights
 from models.types import Document, Part
 from research.training.facet_network import FacetNetwork, facet_model
+from spanseek_facets.answers import CompareRequest, StoredTexts, SummaryRequest
+from spanseek_facets.comparing import CompareService
+from spanseek_facets.directions import FREQUENCY
+from spanseek_facets.forward import FacetShape
+from spanseek_facets.scores import codebook_distance, direction, frequency_weights
+from spanseek_facets.shipped import Facets
+from spanseek_facets.summaries import SummaryService, sentences_of
+from spanseek_facets.word_vectors import WordVectors
 from tests import reference
 from tests.examples import examples
 from tests.workspace import Workspace, document, encoders_of

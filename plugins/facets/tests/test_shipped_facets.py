@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from app.encoders.encoders import Encoders
-from spanseek_facets.shipped import Facets
 from models.artifacts import SHIPPED
-from spanseek_facets.model import FacetModel, load_facets
-from spanseek_facets.word_vectors import WordVectors, load_word_vectors
 from models.encoders.registry import EncoderOptions
+from spanseek_facets.model import FacetModel, load_facets
+from spanseek_facets.shipped import Facets
+from spanseek_facets.word_vectors import WordVectors, load_word_vectors
 
 FOLDERS = ("facets-words", "facets-k10", "facets-phrases")
 

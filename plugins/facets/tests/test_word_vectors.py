@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spanseek_facets.word_vectors import WordVectors, split_words
 from models.errors import BackboneMismatch
+from spanseek_facets.word_vectors import WordVectors, split_words
 
 ROWS = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, -1.0]], np.float32)
 VECTORS = WordVectors(("tea", "the", "cup"), ROWS, np.array([0.5, 0.3, 0.2]))

@@ -11,11 +11,11 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from app.cli import cli
-from spanseek_facets.model import load_facets
 from models.encoders.registry import EncoderOptions, load_encoder
 from models.errors import BackboneMismatch, BackboneMissing
 from research.evaluation.wikipedia import Article, is_held_out
 from research.training.word_vector_files import read_word_vectors
+from spanseek_facets.model import load_facets
 from tests.tiny_bert import PROSE
 
 WORDS = [
