@@ -22,6 +22,7 @@ class Plugin:
     encoders: Points = field(default_factory=dict)
     representations: Points = field(default_factory=dict)
     executors: Points = field(default_factory=dict)
+    index_engines: Points = field(default_factory=dict)
     modes: Points = field(default_factory=dict)
     commands: Points = field(default_factory=dict)
     routes: Points = field(default_factory=dict)

@@ -14,7 +14,7 @@ from models.errors import ExtraMissing, InvalidInput
 
 RESEARCH_COMMANDS = ("bench", "eval", "train")
 # The extras that have the other commands.
-EXTRAS: Final = {"webhooks": "webhooks"}
+EXTRAS: Final = {"cluster": "ray", "webhooks": "webhooks"}
 _HINT = "Run `pip install spanseek-research`, or `pip install -e research` in a checkout of the source."
 
 
