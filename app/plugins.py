@@ -16,11 +16,13 @@ class Plugin:
     """A distribution and its entry points, by name; each field is a group, such as ``spanseek.sources``."""
 
     name: str
+    documents: Points = field(default_factory=dict)
     sources: Points = field(default_factory=dict)
     segments: Points = field(default_factory=dict)
     encoders: Points = field(default_factory=dict)
     representations: Points = field(default_factory=dict)
     executors: Points = field(default_factory=dict)
+    index_engines: Points = field(default_factory=dict)
     modes: Points = field(default_factory=dict)
     commands: Points = field(default_factory=dict)
     routes: Points = field(default_factory=dict)

@@ -12,7 +12,7 @@ from typing import Final
 # The extra of ``spanseek`` that installs what a name stands for, by group and name.
 EXTRAS: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
     {
-        "spanseek.commands": {"compare": "facets", "summarize": "facets", "webhooks": "webhooks"},
+        "spanseek.commands": {"cluster": "ray", "compare": "facets", "summarize": "facets", "webhooks": "webhooks"},
         "spanseek.modes": {"facets": "facets"},
         "spanseek.representations": {"facets": "facets"},
     }

@@ -37,7 +37,6 @@ from app.http.request_ids import RequestIdMiddleware
 from app.http.routes import (
     aliases,
     calibrations,
-    cluster,
     collections,
     documents,
     export,
@@ -95,7 +94,6 @@ _RESOURCES = (
     tasks,
     snapshots,
     keys,
-    cluster,
 )
 _OF_SERVER = (sign_in, health, metrics)
 
