@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, TypeAlias
 
 from pydantic import (
@@ -36,6 +35,7 @@ from indexer.filters.expression import MAX_COMPARISONS, Expression
 from indexer.filters.json_form import MAX_REQUEST_CHARACTERS, FilterBatch, expression_of
 from indexer.segments.text import OffsetUnit
 from indexer.tuning import Auto, ThresholdOn
+from models.entry_points import entry_points_of
 from models.errors import InvalidInput
 from models.fields import converted
 from models.text.borders import Boundary
@@ -47,7 +47,7 @@ MODES: Final = "spanseek.modes"
 if TYPE_CHECKING:
     Mode: TypeAlias = str
 else:
-    Mode = Literal[tuple(sorted(entry_points(group=MODES).names))]
+    Mode = Literal[tuple(entry_points_of(MODES))]
 # What hits are ranked by; the paper ranks by the cosine alone.
 Ranking = Literal["span_score", "cosine"]
 Boundaries = Literal["any", "clause", "sentence", "part"]

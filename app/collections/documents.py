@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from app.answers import ItemError, described, optional
 from app.collections.jobs import CollectionJobs
+from app.services import Services
 from indexer.catalog.leases import Lease, lease
 from indexer.engine.located import require_documents
 from indexer.engine.query import Filter
@@ -108,6 +109,11 @@ class DocumentService:
     def __init__(self, store: Store, jobs: CollectionJobs) -> None:
         self._store, self._jobs = store, jobs
         self._turns: dict[str, Lock] = {}
+
+    @classmethod
+    def of(cls, services: Services) -> Self:
+        """Make it for a registry of services."""
+        return cls(services.store, services.get(CollectionJobs))
 
     def upsert(
         self,

@@ -2,13 +2,12 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
-from functools import partial, wraps
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
+from typing import Any, Final, TypeVar
 
 from fastapi import HTTPException, Request
 from fastapi.exceptions import RequestValidationError
@@ -20,13 +19,9 @@ from app.http.problems import is_json
 from app.search.errors import QueueFull
 from models.priority import lower_priority
 
-if TYPE_CHECKING:
-    from app.http.auth import Caller
-
 # Bodies of this size and more are parsed in a thread, which takes a tenth of a millisecond.
 _LONG_BODY: Final = 2**13
 
-Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
@@ -89,20 +84,6 @@ class Pool:
     def close(self) -> None:
         """Finish the jobs that have started, and drop the others."""
         self._threads.shutdown(cancel_futures=True)
-
-
-def in_pool(route: Callable[Parameters, Result]) -> Callable[Parameters, Awaitable[Result]]:
-    """A decorator of routes that write to the catalog: they run in a pool, so that a locked catalog stops no others.
-
-    The route has a parameter ``caller``.
-    """
-
-    @wraps(route)
-    async def run(*arguments: Parameters.args, **options: Parameters.kwargs) -> Result:
-        caller: Caller = options["caller"]  # type: ignore[assignment]
-        return await caller.backend.write(partial(route, *arguments, **options))
-
-    return run
 
 
 async def run_in_time(pool: Pool, job: Callable[[], Result], seconds: float) -> Result:

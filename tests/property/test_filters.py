@@ -74,6 +74,7 @@ def trees(seed: int, count: int) -> Iterator[dict[str, Any]]:
     return (filter_trees.tree(random) for _ in range(count))
 
 
+@pytest.mark.ci("many examples")
 def test_masks_are_those_of_loops(corpus: Corpus) -> None:
     views = corpus.workspace.store.snapshot("c").views
     kept = []

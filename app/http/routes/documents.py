@@ -14,10 +14,11 @@ from app.collections.documents import (
     ChangedDocument,
     DeletedByFilter,
     DeletedDocuments,
+    DocumentService,
     WrittenDocument,
     WrittenDocuments,
 )
-from app.collections.reading import DocumentPage, StoredDocument
+from app.collections.reading import DocumentPage, DocumentReader, StoredDocument
 from app.cursors import MAX_LISTED
 from app.http.auth import Caller, CallerDependency
 from app.http.openapi import api_router, problems
@@ -82,7 +83,7 @@ def list_documents(
 ) -> Response:
     """List the documents of a collection by id, with their metadata and the beginnings of their texts."""
     chosen = caller.confine("search", collection, filter)
-    return answer_response(caller.backend.reader.list(collection, limit, cursor, chosen))
+    return answer_response(caller.backend.get(DocumentReader).list(collection, limit, cursor, chosen))
 
 
 @router.get("/{document_id:id}", response_model=StoredDocument, summary="Read a document")
@@ -102,9 +103,9 @@ async def get_document(
     backend = caller.backend
     if start or end is not None:
         end = sys.maxsize if end is None else end
-        read = partial(backend.reader.excerpt, collection, document_id, start, end, offset_unit, reach)
+        read = partial(backend.get(DocumentReader).excerpt, collection, document_id, start, end, offset_unit, reach)
     else:
-        read = partial(backend.reader.get, collection, document_id, offset_unit, reach)
+        read = partial(backend.get(DocumentReader).get, collection, document_id, offset_unit, reach)
     return answer_response(await backend.read(collection, read))
 
 
@@ -130,7 +131,9 @@ async def put_documents(collection: CollectionPath, request: Request, caller: Ca
     if is_long and documents and await asyncio.to_thread(backend.stores_text, collection):
         answer = await upload_as_task(backend, collection, items)
         return answer_response(answer, 200 if isinstance(answer, WrittenDocuments) else 202)
-    written = await backend.writing.write(collection, partial(backend.documents.upsert, collection, documents))
+    written = await backend.writing.write(
+        collection, partial(backend.get(DocumentService).upsert, collection, documents)
+    )
     results = [
         WrittenDocument.of(written.outcomes[item.id])
         if isinstance(item, Document)
@@ -147,7 +150,7 @@ async def delete_documents_by_filter(
     """Delete all documents that pass a filter, which must not be empty; says how many."""
     filter = caller.confine("index", collection, body.filter.filter())
     backend = caller.backend
-    delete = partial(backend.documents.delete_matching, collection, filter, dry_run=body.dry_run)
+    delete = partial(backend.get(DocumentService).delete_matching, collection, filter, dry_run=body.dry_run)
     return answer_response(await backend.writing.write(collection, delete))
 
 
@@ -160,7 +163,7 @@ async def change_document(
     """Set and remove keys of a document's metadata. Its text is not encoded again."""
     reach = caller.confine("index", collection)
     backend = caller.backend
-    change = partial(backend.documents.change, collection, document_id, body.metadata, body.remove, reach)
+    change = partial(backend.get(DocumentService).change, collection, document_id, body.metadata, body.remove, reach)
     return answer_response(await backend.writing.write(collection, change))
 
 
@@ -192,5 +195,5 @@ async def _delete(caller: Caller, collection: str, ids: Sequence[str]) -> Respon
     reach = caller.confine("index", collection)
     caller.note(ids)
     backend = caller.backend
-    delete = partial(backend.documents.delete, collection, ids, reach)
+    delete = partial(backend.get(DocumentService).delete, collection, ids, reach)
     return answer_response(await backend.writing.write(collection, delete))

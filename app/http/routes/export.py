@@ -7,6 +7,7 @@ from fastapi import Query, Request
 from starlette.responses import Response
 
 from app.collections.exporting import DOCUMENT_FORMATS
+from app.collections.reading import DocumentReader
 from app.http.auth import CallerDependency
 from app.http.media_types import content_of, preferred_format
 from app.http.openapi import api_router, problems
@@ -45,6 +46,6 @@ async def export_documents(
     """
     format = preferred_format(request.headers.get("accept"), DOCUMENT_FORMATS)
     chosen = caller.confine("search", collection, filter)
-    export = await asyncio.to_thread(caller.backend.reader.export, collection, chosen, cursor, offset)
+    export = await asyncio.to_thread(caller.backend.get(DocumentReader).export, collection, chosen, cursor, offset)
     headers = {CURSOR_HEADER: export.cursor}
     return stream_response(format.pieces(export.documents), format.media_type, headers)

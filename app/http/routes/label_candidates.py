@@ -16,6 +16,7 @@ from app.calibration.label_candidates import (
     LabelCandidatesRequest,
 )
 from app.calibration.labels import FEWEST
+from app.calibration.service import ThresholdService
 from app.http.auth import CallerDependency
 from app.http.openapi import api_router, problems
 from app.http.responses import answer_response
@@ -68,6 +69,6 @@ async def propose_label_candidates(
     request = replace(request, filter=caller.confine("admin", collection, request.filter))
     backend = caller.backend
     candidates = await backend.tuning.run(
-        lambda: backend.thresholds.candidates(request), backend.limits.write_deadline_s
+        lambda: backend.get(ThresholdService).candidates(request), backend.limits.write_deadline_s
     )
     return answer_response(candidates)

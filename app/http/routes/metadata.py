@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import Query
 from starlette.responses import Response
 
-from app.collections.reading import MetadataCounts
+from app.collections.reading import DocumentReader, MetadataCounts
 from app.cursors import MAX_LISTED
 from app.http.auth import CallerDependency
 from app.http.openapi import api_router, problems
@@ -31,4 +31,4 @@ def count_metadata(
 ) -> Response:
     """Count the documents that have each value of the collection's metadata, and pass a filter."""
     chosen = caller.confine("search", collection, filter)
-    return answer_response(caller.backend.reader.metadata(collection, limit, chosen))
+    return answer_response(caller.backend.get(DocumentReader).metadata(collection, limit, chosen))

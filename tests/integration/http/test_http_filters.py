@@ -13,6 +13,7 @@ CALLS = 'kind = "call" and year >= 2024'
 TREE = {"and": [{"key": "kind", "op": "=", "value": "call"}, {"key": "year", "op": ">=", "value": 2024}]}
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("expression", [CALLS, TREE])
 def test_searches_counts_and_exports_take_expressions(client, expression) -> None:
     filter = {"expression": expression}

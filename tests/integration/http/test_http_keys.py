@@ -33,6 +33,7 @@ def as_holder(client: Client, token: str) -> Client:
     return client
 
 
+@pytest.mark.smoke
 def test_keys_are_made_listed_and_revoked(server, problem) -> None:
     admin = made(server, scopes=["admin"])
     as_holder(server, admin)
@@ -92,6 +93,7 @@ def test_a_key_that_would_not_do_is_refused(server, body) -> None:
     assert server.get("/admin/keys").json()["keys"] == []
 
 
+@pytest.mark.smoke
 def test_a_filter_by_metadata_adds_no_documents_and_keeps_them_in_reach(server, problem) -> None:
     as_holder(server, made(server, scopes=["search", "index"], filter='kind = "call"'))
     problem(server.post(DOCUMENTS, {"id": "call-9", "text": "Hello."}), 403, "key_confined")
