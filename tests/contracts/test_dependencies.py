@@ -13,8 +13,10 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PRODUCT = ("app", "indexer", "models", "migrations")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+PLUGINS = [tomllib.loads(path.read_text("utf-8"))["project"] for path in ROOT.glob("plugins/*/pyproject.toml")]
 REQUIREMENTS = [
     *PROJECT["dependencies"],
+    *(each for plugin in PLUGINS for each in plugin["dependencies"]),  # extras install them
     *(each for extra in PROJECT["optional-dependencies"].values() for each in extra),
 ]
 
