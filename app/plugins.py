@@ -16,7 +16,7 @@ class Plugin:
     """A distribution and its entry points, by name; each field is a group, such as ``spanseek.sources``."""
 
     name: str
-    files: Points = field(default_factory=dict)
+    documents: Points = field(default_factory=dict)
     sources: Points = field(default_factory=dict)
     segments: Points = field(default_factory=dict)
     encoders: Points = field(default_factory=dict)
