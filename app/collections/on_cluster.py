@@ -59,9 +59,13 @@ class Making:
 
 
 def _travelling(options: EncoderOptions) -> EncoderOptions:
-    """The options without the backbones that are open here, and with paths that hold in other working folders."""
+    """The options without the backbones that are open here, and with paths that hold in other working folders.
+
+    A GPU has no number: Ray shows each actor its own alone.
+    """
     values = {field.name: getattr(options, field.name) for field in fields(options)}
     paths: dict[str, Any] = {name: value.absolute() for name, value in values.items() if isinstance(value, Path)}
     is_folder = ":" not in options.backbone
     backbone = str(Path(options.backbone).absolute()) if is_folder else options.backbone
-    return replace(options, **paths, backbone=backbone, open_backbone=None)
+    device = options.device.partition(":")[0]
+    return replace(options, **paths, backbone=backbone, device=device, open_backbone=None)

@@ -32,6 +32,7 @@ from indexer.errors import (
 from models.errors import (
     BackboneMismatch,
     BackboneMissing,
+    DeviceMemoryExhausted,
     DeviceUnavailable,
     InvalidInput,
     SpanseekError,
@@ -62,6 +63,7 @@ _PASSING: Final = (
     StorageFull,
     BackboneMissing,
     BackboneMismatch,
+    DeviceMemoryExhausted,
     DeviceUnavailable,
     UnknownEncoder,
 )
