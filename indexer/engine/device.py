@@ -20,7 +20,7 @@ from indexer.engine.scan import CodedQueries, SegmentScan, SpanScan
 from indexer.engine.snapshot import Allowed, SegmentView, Snapshot
 from indexer.segments.layout import BLOCK
 from indexer.segments.reader import Segment
-from models.backbones.devices import free_memory, in_halves, memory_errors, resolve_device, send
+from models.backbones.devices import free_memory, health_of, in_halves, memory_errors, resolve_device, send
 from models.errors import DeviceMemoryExhausted
 
 # Up to here float32 holds every whole number.
@@ -65,11 +65,7 @@ class DeviceExecutor(Executor):
 
     def health(self) -> str | None:
         """The error of a device that takes no data."""
-        try:
-            torch.zeros(1, device=self._device).item()
-        except RuntimeError as error:
-            return f"The device {self._device} does not answer: {str(error).splitlines()[0]}."
-        return None
+        return health_of(self._device)
 
     def close(self) -> None:
         """Free the device's memory."""

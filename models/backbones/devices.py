@@ -63,6 +63,15 @@ def free_memory(device: torch.device) -> int:
     return int(free + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device))
 
 
+def health_of(device: torch.device) -> str | None:
+    """The error of a device that takes no data, in a sentence; None if it works."""
+    try:
+        torch.zeros(1, device=device).item()
+    except RuntimeError as error:
+        return f"The device {device} does not answer: {str(error).splitlines()[0]}."
+    return None
+
+
 def send(tensor: Tensor, device: torch.device) -> Tensor:
     """The tensor on a device. Its copy to a GPU is queued there, and the caller does not wait for it."""
     if device.type == "cpu" or tensor.device.type != "cpu":
