@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 TORCH_INDEX ?=
 STAMP := $(VENV)/.installed
 
-.PHONY: setup run test test-all test-ray conformance faults soak sbom audit generators typescript lint docs bench clean
+.PHONY: setup run test test-all test-ray test-gpu test-lowest conformance faults soak sbom audit generators typescript lint docs bench clean
 
 setup: $(STAMP)
 
@@ -99,4 +99,21 @@ bench: setup
 	$(BIN)/spanseek bench --source samples/documents --units 1e4 --queries 100 --engines scan,faiss_flat_spans,bm25s
 
 clean:
-	rm -rf $(VENV) .generators .supply sbom.json build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .generators .lowest .supply sbom.json build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+# tests/device on the first GPU of this machine, which `make test` runs on a fake one. torch and FAISS must support it.
+test-gpu: setup
+	TEST_DEVICE=cuda OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/device
+
+# The lowest versions that pyproject.toml allows of the packages that compute, in an environment of its own, and the tests
+# that show what is missing there.
+LOWEST := torch==2.6.0 transformers==4.56.0 tokenizers==0.22.0 numpy==2.0.0 numba==0.61.0 llvmlite==0.44.0 safetensors==0.4.5 \
+	faiss-cpu==1.9.0
+test-lowest: .lowest/.installed
+	OMP_NUM_THREADS=1 .lowest/bin/python -m pytest tests/device tests/unit/models tests/contracts/test_encoders.py
+
+.lowest/.installed: pyproject.toml client/pyproject.toml
+	$(PYTHON) -m venv .lowest
+	.lowest/bin/pip install -qq torch==2.6.0 $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX))
+	.lowest/bin/pip install -qq $(LOWEST) -e client -e '.[cpu,files,dev]' -e research
+	touch $@
