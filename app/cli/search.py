@@ -69,6 +69,7 @@ def search(
 ) -> None:
     """Find spans that mean the same as a phrase; in mode maxsim documents, in mode lexical its words."""
     from app.search.export import export
+    from app.search.service import SearchService
     from app.search.several import search_several
 
     if path is not None:
@@ -81,7 +82,7 @@ def search(
         converted(page, SearchRequest, collection=collection[0], text=phrase, context=context or 0, **own)
     )
     with open_services() as services:
-        service = services.search
+        service = services.get(SearchService)
         unit = service.modes[request.mode].unit
         if path is not None:
             limit = MAX_JUDGED if request.likely else MAX_EXPORT

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Final, TypeVar
+from typing import Final, Self, TypeVar
 
 from app.requests import MAX_EXPORT, SearchRequest
 from app.search import literal, verifying
@@ -22,12 +22,13 @@ from app.search.arranging import Plan, arranged, plan_of
 from app.search.estimating import Estimate, likely_matches
 from app.search.literal import Found
 from app.search.marking import marked_places
-from app.search.mode import AnyMode, Counts, Modes, ScoredRows, available_mode
+from app.search.mode import AnyMode, Counts, Modes, ScoredRows, available_mode, load_modes
 from app.search.pages import Start, check_list, cursor_of, start_of
 from app.search.threshold import cosine_floor, no_number, reaching, used_threshold
 from app.search.types import Hit
 from app.search.verifying import Ordered, Results, SecondLook, VerifierOf, no_verifier
 from app.search.wordless import notice_of
+from app.services import Services
 from indexer.engine.place import Place
 from indexer.engine.query import EVERYTHING, Filter, Selection
 from indexer.engine.rows import SpanRow
@@ -113,6 +114,11 @@ class SearchService:
         self.modes = modes
         self.second_look = SecondLook(verifier, modes.get("best_span"))
         self._store = store
+
+    @classmethod
+    def of(cls, services: Services) -> Self:
+        """Make it for a registry of services."""
+        return cls(services.store, load_modes(services.encoders), services.encoders.verifier)
 
     def search(self, *requests: SearchRequest) -> list[SearchAnswer]:
         """Answer requests together. Raises the error of the first request that cannot be answered.

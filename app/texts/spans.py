@@ -11,7 +11,7 @@ from copy import copy
 from dataclasses import dataclass, fields, replace
 from heapq import nsmallest
 from itertools import islice
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 
@@ -20,10 +20,11 @@ from app.encoders.encoders import Encoders
 from app.requests import SearchRequest, SpanChoice, with_second_look
 from app.search.answers import Verified
 from app.search.marking import marked_places
-from app.search.mode import AnyMode
+from app.search.mode import AnyMode, load_modes
 from app.search.service import Encoded, Prepared, encode, finish, prepare, scan
 from app.search.types import Hit
 from app.search.verifying import Ordered, Results, SecondLook, clauses_of, kept_verdicts, order_of, summary_of, told
+from app.services import Services
 from app.texts.requests import MAX_PHRASES, SpansRequest
 from app.texts.span_answers import SpansAnswer, TextHit, TextSpans, check_size
 from indexer.engine.snapshot import SegmentView, Snapshot
@@ -122,6 +123,16 @@ class SpanService:
         self._encoder = encoder
         self._mode = mode
         self._second_look = SecondLook(lambda recipe: encoders.verifier(recipe), mode)
+
+    @classmethod
+    def of(cls, services: Services) -> Self:
+        """Make it for a registry of services."""
+        return cls.by(services.encoders, services.settings.encoder)
+
+    @classmethod
+    def by(cls, encoders: Encoders, encoder: str) -> Self:
+        """Make it without a store. It scans, whatever executor reads collections."""
+        return cls(encoders, encoder, load_modes(encoders)["best_span"])
 
     def find(self, request: SpansRequest) -> SpansAnswer:
         """The best spans of every text.

@@ -6,10 +6,8 @@ import pytest
 import torch
 
 import models.backbones.torch_network
-from app.collections.on_cluster import _travelling
 from models.backbones.devices import ahead, free_memory, has_native_bf16, in_halves, resolve_device
 from models.backbones.torch_network import load_backbone
-from models.encoders.registry import EncoderOptions
 from models.errors import DeviceMemoryExhausted, DeviceUnavailable
 from tests.device.conftest import Gpu
 from tests.tiny_bert import save_tiny_bert
@@ -43,11 +41,6 @@ def test_names(gpu: Gpu, name: str, count: int, expected: str | None) -> None:
         resolve_device(name)
     assert refused.value.hint
     assert refused.value.field == "device"
-
-
-@pytest.mark.parametrize(("name", "there"), [("cuda:1", "cuda"), ("cuda", "cuda"), ("auto", "auto"), ("cpu", "cpu")])
-def test_an_actor_counts_its_gpus_from_0(name: str, there: str) -> None:
-    assert _travelling(EncoderOptions(device=name)).device == there
 
 
 def test_memory_that_torch_keeps_is_free(gpu: Gpu) -> None:

@@ -68,6 +68,7 @@ def test_a_device_by_name_judges_as_the_default_does(network: tuple[PairClassifi
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.ci("loads the shipped models")
 def test_whole_numbers_stay_near(
     network: tuple[PairClassifier, Path, Path], monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
