@@ -70,9 +70,8 @@ test-all: setup  ## Run every test, before a release: hours. SEED=N repeats a ru
 
 # All routes by the actors of a Ray cluster on this machine, then what such a cluster promises; ten minutes and more.
 test-ray: setup  ## Run all routes on a Ray cluster of this machine.
-	TEST_EXECUTOR=ray OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile tests/integration/http
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m '' tests/integration/test_cluster.py tests/integration/test_cluster_nodes.py \
-		tests/integration/test_cluster_buckets.py tests/contracts/test_executors.py tests/faults/test_cluster_faults.py
+	TEST_EXECUTOR=ray OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m 'not slow' tests/integration/http
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m '' plugins/ray tests/contracts/test_executors.py
 
 # Every operation of the HTTP API with 200 requests that its description allows or does not; it takes minutes.
 conformance: setup  ## Send 200 valid and invalid requests to every operation of the HTTP API.

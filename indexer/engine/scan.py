@@ -17,6 +17,7 @@ from indexer import kernels
 from indexer.arrays import SpanTerms
 from indexer.engine.executor import Memo, SegmentQuery
 from indexer.engine.query import Selection
+from indexer.engine.repeats import first_of_equal, stride_of
 from indexer.engine.rows import SpanRows
 from indexer.engine.selection import owners
 from indexer.engine.snapshot import Allowed, SegmentView
@@ -142,7 +143,7 @@ class SpanScan(SegmentQuery[Certain, list[SpanRows]]):
         if total is None:
             return bounds.certain
         runs = bounds.runs_over(total)
-        queries, spans = _exact(bounds.scan, self.vectors, self._fine, total.cosines[:, 0], runs)
+        queries, spans = _exact(bounds.scan, self.vectors, self._fine, total.cosines[:, 0], runs, selection)
         groups = _groups(view, spans.starts, selection)
         return Certain.of_one_set(_best_of_groups(len(self.vectors), queries, groups, spans.cosines, selection.top_k))
 
@@ -164,7 +165,7 @@ class SpanScan(SegmentQuery[Certain, list[SpanRows]]):
         self.memo.pop(view.name, None)
         certain = self.total([], selection) if total is None else total
         floors = np.maximum(certain.cosines[:, 0], self.floor(selection))
-        queries, spans = _exact(scan, self.vectors, self._fine, floors, _may_reach(scan, floors))
+        queries, spans = _exact(scan, self.vectors, self._fine, floors, _may_reach(scan, floors), selection)
         bounds = np.searchsorted(queries, np.arange(len(self.vectors) + 1)).tolist()
         return [spans.take(slice(begin, end)) for begin, end in pairwise(bounds)]
 
@@ -218,7 +219,7 @@ class _Bounds:
             best = _best_of_groups(len(lower), queries, groups, lower.reshape(-1), selection.top_k)
             return cls(scan, Certain.of_one_set(best), np.zeros((len(lower), 0), np.int64))
         # Every ``stride``-th run makes a set. Of some set the best k runs are among the best ``stride * k`` of all.
-        stride = 1 + -(-(2 * scan.view.segment.recipe.bounds.longest - 2) // kernels.RUN)
+        stride = stride_of(scan.view)
         width = stride * selection.top_k
         if width < count:
             runs = np.argpartition(lower, count - width, axis=1)[:, count - width :]
@@ -315,11 +316,14 @@ def _exact(
     fine: CodedQueries,
     floors: Float[np.ndarray, " queries"],
     runs: Bool[np.ndarray, "queries chosen runs"],
+    selection: Selection,
 ) -> tuple[Int[np.ndarray, " spans"], SpanRows]:
     """The spans of some runs of a segment that may reach the floor of a query, with exact cosines; and that query."""
     segment = scan.view.segment
     owners, positions, numbers = np.nonzero(runs)
     blocks = scan.allowed.blocks[positions]
+    kept = first_of_equal(scan.view, scan.allowed, owners, blocks * kernels.RUNS + numbers, selection)
+    owners, blocks, numbers = owners[kept], blocks[kept], numbers[kept]
     span_owners, spans = spans_of_runs(scan.view, scan.allowed, fine, owners, blocks, numbers, floors[owners])
     starts, ends = spans.T.astype(np.int64)
     cosines = kernels.rescore(segment.arrays, starts, ends, queries, span_owners, fine.terms)

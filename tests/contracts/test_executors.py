@@ -28,18 +28,19 @@ from indexer.types import Generation, Recipe
 from models.ops.quantization import quantize
 from models.ops.span_score import BORDERS, SpanScore
 from models.types import Document, Part, SpanBounds
+from plugins.ray.tests.shared_cluster import CLUSTER
 from tests import reference
 from tests.examples import examples
-from tests.executors import CLUSTER, ON_CLUSTER, ProcessExecutor, found_by
+from tests.executors import ON_CLUSTER, ProcessExecutor, found_by
 from tests.materialized import MaterializedExecutor
 from tests.reference import PART_BORDER, RefDocument, RefPart, RefScore
 
 DIM = 8
 # Without windows, as here, candidates are everything; tests/contracts/test_candidates.py has them with windows.
 EXECUTORS = [Executor(), MaterializedExecutor(), CandidateExecutor(), DeviceExecutor("cpu"), ProcessExecutor()]
-EVERYWHERE = [*EXECUTORS, ON_CLUSTER]
+EVERYWHERE = [*EXECUTORS, *ON_CLUSTER]
 BOUNDS = [(1, 20), (2, 5), (5, 5), (1, 64), (1, 1), (33, 64)]
-KINDS = ["random", "ties", "cancel", "zero", "drift", "sizes", "negative"]
+KINDS = ["random", "ties", "cancel", "zero", "drift", "sizes", "negative", "repeats"]
 _number = count()
 _codes: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
 
@@ -65,6 +66,8 @@ def vectors_of(kind: str, rng: np.random.Generator, size: int) -> np.ndarray:
         vectors += 4
     elif kind == "sizes":
         vectors *= 10.0 ** rng.integers(-4, 5, (size, 1))
+    elif kind == "repeats":
+        vectors = np.random.default_rng(0).normal(size=(4, DIM))[np.arange(size) % rng.integers(1, 5)]
     elif kind == "negative":
         vectors = -np.abs(vectors) - 1
     return vectors.astype(np.float32)
@@ -315,6 +318,45 @@ def test_parts_longer_than_blocks(executor: Executor, folder: Path, kind: str, b
     check(executor, case, query, Selection(top_k=2, group_by="part"))
     borders = (-0.06, -0.03, 0.0, 0.0, -0.01, 0.0)
     check(executor, case, query, Selection(top_k=7), Scoring(SpanScore(0.15, borders, borders[::-1], -0.1), [9], [1]))
+
+
+REPEATING = [[[1300], [3], [700, 40, 40, 640]], [[200] * 5, [64] * 12]]
+
+
+@pytest.mark.parametrize("executor", [Executor(), DeviceExecutor("cpu")], ids=lambda executor: executor.name)
+@pytest.mark.parametrize("group_by", ["span", "part", "document"])
+@pytest.mark.parametrize("seed", range(4))
+def test_runs_that_repeat_are_no_hits_less(executor, folder, monkeypatch, group_by, seed) -> None:
+    """However few equal runs of a document are scored, the hits are those of the oracle."""
+    monkeypatch.setattr("indexer.engine.repeats.MANY", 0)
+    case = collection(folder, [(1, 3), (2, 20), (5, 5), (1, 64)][seed], REPEATING, "repeats", seed, {1}, seed > 1)
+    queries = unit(np.random.default_rng(seed).normal(size=(4, DIM)))
+    for top_k, part in ((1, {}), (3, {}), (3, {"turn": 1})):
+        wanted = Selection(top_k, None, group_by, Filter({}, part))
+        alone = check(executor, case, queries[0], wanted)
+        together = found_by(executor, case.snapshot, queries, wanted, None)[0]
+        assert [(place(hit), hit.cosine) for hit in together] == [(place(hit), hit.cosine) for hit in alone]
+
+
+@pytest.mark.parametrize("group_by", ["span", "part", "document"])
+def test_a_document_of_equal_units_is_not_scored_whole(folder, monkeypatch, group_by) -> None:
+    case = collection(folder, (1, 20), [[[30_000], [300]]], "repeats", 1, set())
+    scored = []
+
+    def counting(segment, starts, *given):
+        scored.append(len(starts))
+        return rescore(segment, starts, *given)
+
+    rescore = kernels.rescore
+    query = unit(np.random.default_rng(3).normal(size=(1, DIM)))
+    wanted = Selection(10, None, group_by)
+    with monkeypatch.context() as patched:
+        patched.setattr(kernels, "rescore", counting)
+        found = found_by(Executor(), case.snapshot, query, wanted, None)
+    runs = 2 * wanted.top_k + 4 * 4  # of each phase at which the units of a run may begin, and at the ends
+    assert sum(scored) <= runs * kernels.RUN * 20
+    monkeypatch.setattr("indexer.engine.repeats.MANY", 10**9)
+    assert found == found_by(Executor(), case.snapshot, query, wanted, None)
 
 
 @pytest.mark.parametrize("executor", EVERYWHERE, ids=lambda executor: executor.name)

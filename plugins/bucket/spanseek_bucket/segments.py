@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Final, Self
 
 from indexer.disk import full_disk_named
 from indexer.errors import SegmentCorrupt
@@ -51,6 +51,11 @@ class BucketSegments:
         self._unfetched: dict[SegmentKey, SegmentCorrupt] = {}
         self.root = self._cache.root
         self.collections: CollectionFolders = BucketCollections(bucket, self.root)
+
+    @classmethod
+    def of(cls, options: SegmentsOptions) -> Self:
+        """Make it of options. Raises ``SegmentsUnavailable`` for a URL that names no bucket."""
+        return cls(open_bucket(options.url), options.folder, options.cache_bytes)
 
     @contextmanager
     def held(self, collection_id: str, info: SegmentInfo, *, verified: bool = False) -> Iterator[Path]:
@@ -208,8 +213,3 @@ class BucketSegments:
             raise SegmentCorrupt(f"{folder.name}: {name} is missing in the bucket.", hint=_HINT) from error
         fault = "is damaged in the bucket: its size or SHA-256 is not the one that was published"
         raise SegmentCorrupt(f"{folder.name}: {name} {fault}.", hint=_HINT)
-
-
-def open_segments(options: SegmentsOptions) -> BucketSegments:
-    """The segments of a bucket at the URL of the options. Raises ``SegmentsUnavailable`` for a URL that names none."""
-    return BucketSegments(open_bucket(options.url), options.folder, options.cache_bytes)
