@@ -22,7 +22,7 @@ setup: $(STAMP)  ## Install everything into .venv, pinned by constraints.txt.
 $(STAMP): pyproject.toml client/pyproject.toml research/pyproject.toml $(PLUGINS) constraints.txt
 	rm -rf *.egg-info client/*.egg-info research/*.egg-info plugins/*/*.egg-info  # stale ones would hide new entry points
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install -qq -c constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) torch
+	$(BIN)/pip install -qq --no-deps --retries 0 -c constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) torch
 	$(BIN)/pip install -qq -c constraints.txt $(PLUGINS:%/pyproject.toml=-e %) \
 		-e 'client[haystack,langchain,llama-index,mcp]' -e '.[bucket,cpu,files,oidc,postgres,ray,telemetry,dev]' -e research
 	touch $(STAMP)
