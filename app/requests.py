@@ -38,7 +38,7 @@ from models.errors import InvalidInput
 from models.fields import converted
 from models.text.borders import Boundary
 from models.text.checks import unstorable
-from models.text.stemming import Language
+from models.text.words import Language
 
 # The names of the entry points of this group, which are classes of search modes (CONTRIBUTING.md, "Add a search mode").
 MODES: Final = "spanseek.modes"

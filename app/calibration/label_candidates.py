@@ -15,8 +15,8 @@ from app.requests import Mode, SearchRequest
 from app.search.answers import UsedThreshold
 from app.search.mode import AnyMode, Scored
 from app.search.service import Encoded, Prepared, SearchService, encode
-from app.search.stratified_sampling import BINS, RankedPairs, Stratum, StratumSample, bins_of, draw_strata
 from app.search.threshold import cosine_floor
+from app.search.verification.stratified_sampling import BINS, RankedPairs, Stratum, StratumSample, bins_of, draw_strata
 from indexer.engine.query import Filter
 from indexer.errors import TextNotStored
 from indexer.tuning import ThresholdOn, Tuning, check_threshold

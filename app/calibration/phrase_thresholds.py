@@ -15,7 +15,7 @@ from app.calibration.metrics import ThresholdTargets, check_targets
 from app.calibration.prepare_all import prepare_all
 from app.requests import SearchRequest
 from app.search.service import Encoded, SearchService, encode
-from app.search.stratified_sampling import BINS, bins_of
+from app.search.verification.stratified_sampling import BINS, bins_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from app.search.export import Export, exported
 from app.search.literal import Found
 from app.search.service import AGAIN, Counted, Encoded, Prepared, SearchService, encode, finish, scan
 from app.search.several import located, merged, requests_of
-from app.search.verifying import Ordered
+from app.search.verification.stage import Ordered
 from indexer.errors import SegmentsUnreachable
 from models.errors import SpanseekError
 

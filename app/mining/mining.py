@@ -24,7 +24,7 @@ from indexer.store import Store
 from indexer.tuning import Tuning
 from models.errors import InvalidInput
 from models.interruption import checked
-from models.text.folding import words
+from models.text.words import words
 
 # Phrases whose texts are encoded together.
 _ENCODED: Final = 256

@@ -28,7 +28,7 @@ from indexer.segments.columns import canonical, value_key
 from indexer.tuning import Tuning
 from indexer.types import Recipe
 from models.errors import InvalidInput
-from models.text.folding import words
+from models.text.words import words
 from models.types import JsonValue
 
 # What `collapse` calls the text of hits.

@@ -24,7 +24,7 @@ from indexer.engine.snapshot import Snapshot
 from indexer.types import Recipe
 from indexer.words.literal import BELOW, EXACT, LiteralRows, LiteralUnit, Occurrences, Terms, is_occurrence
 from indexer.words.recipe import has_words
-from models.text.folding import words
+from models.text.words import words
 
 
 @dataclass(frozen=True, slots=True)

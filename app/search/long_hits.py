@@ -10,7 +10,7 @@ from indexer import kernels
 from indexer.engine.place import Place, ScoredSpan
 from indexer.segments.reader import Segment
 from indexer.words.representation import stored_words
-from models.text.folding import words
+from models.text.words import words
 from models.types import UnitSpan
 
 # Code points of a hit's text, and units around the query's words.

@@ -9,7 +9,7 @@ from app.search.answers import CollectionsAnswer, SearchAnswer, SearchedCollecti
 from app.search.mode import available_mode
 from app.search.service import SearchService
 from app.search.types import Hit
-from app.search.verifying import order_of
+from app.search.verification.stage import order_of
 from models.errors import InvalidInput, SpanseekError
 
 

@@ -13,10 +13,10 @@ from app.search.types import Context, Explanation, Hit
 from indexer.engine.place import Place, ScoredSpan
 from indexer.tuning import Tuning
 from models.ops.similarity import raws
-from models.text.forms import OLDEST
-from models.text.polarity import has_negation, is_english, is_negated
+from models.text.units import OLDEST
 from models.text.wrapping import unwrapped
 from models.types import CharSpan, JsonValue
+from models.verifier.rules.polarity import has_negation, is_english, is_negated
 
 Explain = Callable[[ScoredSpan], Explanation | None]
 

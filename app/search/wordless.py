@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from models.text.folding import words
+from models.text.words import words
 
 # Sounds of hesitation in English, German, French and Spanish, folded.
 _FILLERS: Final = frozenset(

@@ -19,11 +19,20 @@ from app.encoders.default_calibrations import default_tuning
 from app.encoders.encoders import Encoders
 from app.requests import SearchRequest, SpanChoice, with_second_look
 from app.search.answers import Verified
-from app.search.marking import marked_places
 from app.search.mode import AnyMode
 from app.search.service import Encoded, Prepared, encode, finish, prepare, scan
 from app.search.types import Hit
-from app.search.verifying import Ordered, Results, SecondLook, clauses_of, kept_verdicts, order_of, summary_of, told
+from app.search.verification.marking import marked_places
+from app.search.verification.stage import (
+    Ordered,
+    Results,
+    SecondLook,
+    clauses_of,
+    kept_verdicts,
+    order_of,
+    summary_of,
+    told,
+)
 from app.texts.requests import MAX_PHRASES, SpansRequest
 from app.texts.span_answers import SpansAnswer, TextHit, TextSpans, check_size
 from indexer.engine.snapshot import SegmentView, Snapshot

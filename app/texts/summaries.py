@@ -29,7 +29,7 @@ from indexer.segments.text import offset_in
 from indexer.store import Store
 from models.errors import InvalidInput
 from models.ops.facets import best_cosines, cover_cosines, frequency_weights
-from models.text.sentences import sentence_spans
+from models.text.borders import sentence_spans
 from models.types import CharSpan, Document
 
 

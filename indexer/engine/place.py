@@ -126,7 +126,7 @@ class Place:
 class ScoredSpan:
     """A span at its place with its exact cosine. ``exact``: it holds the query's own words (``app.search.literal``).
 
-    ``shown`` is the place that a hit shows instead (``app.search.marking``); None for its own.
+    ``shown`` is the place that a hit shows instead (``app.search.verification.marking``); None for its own.
     """
 
     cosine: float

@@ -17,7 +17,7 @@ from models.encoders.facets.model import FacetModel
 from models.encoders.passes import Maker
 from models.encoders.registry import Models
 from models.ops.quantization import quantize_directions
-from models.text.sentences import sentence_spans
+from models.text.borders import sentence_spans
 
 # A long part has many windows, which come together.
 _spans_of_part = lru_cache(maxsize=8)(sentence_spans)

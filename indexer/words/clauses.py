@@ -21,8 +21,8 @@ from indexer.segments.reader import Segment
 from indexer.words.literal import BELOW, EXACT, Occurrences, Terms
 from models.ops.similarity import raws
 from models.text.borders import clause_around
-from models.text.marking import unquoted
 from models.types import CharSpan, UnitSpan
+from models.verifier.rules.marking import unquoted
 from models.verifier.types import Pair
 
 

@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 import numpy as np
 from jaxtyping import Float32
 
-from models.text.opposites import opposites
-from models.text.polarity import is_negated
-from models.text.quantities import compare
+from models.verifier.rules.opposites import opposites
+from models.verifier.rules.polarity import is_negated
+from models.verifier.rules.quantities import compare
 from models.verifier.types import DIFFERENCES, LIKELY, VERDICTS, Difference, Judgement, Pair
 
 # A difference is named from this probability on, and the likeliest in any case.

@@ -34,7 +34,7 @@ from indexer.store import Store
 from indexer.types import Recipe
 from indexer.words.files import BOUNDS, OF_UNITS, STARTS, TERMS, UNITS
 from models.encoders.hashing import HashingEncoder
-from models.text.sentences import sentence_spans
+from models.text.borders import sentence_spans
 from models.types import Document
 from research.benchmarks.http_latency import print_figures
 from research.benchmarks.hybrid_latency import queries_of, shipped_score

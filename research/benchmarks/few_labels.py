@@ -24,7 +24,7 @@ from app.cli.console import open_services, print_json
 from app.composition import Services
 from app.requests import SearchRequest
 from app.search.service import encode
-from app.search.stratified_sampling import BINS, RankedPairs, bins_of, draw_strata
+from app.search.verification.stratified_sampling import BINS, RankedPairs, bins_of, draw_strata
 from app.settings import Settings
 from indexer.catalog import schema
 from indexer.errors import CollectionNotFound

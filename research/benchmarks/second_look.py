@@ -21,7 +21,7 @@ from app.cli.console import open_services
 from app.composition import Services
 from app.requests import VERIFIED, SearchRequest
 from app.search.service import encode, scan
-from app.search.verifying import pairs_of
+from app.search.verification.stage import pairs_of
 from models.encoders.base import Encoder
 from models.verifier.types import Pair
 from models.verifier.verifier import Verifier, open_verifier

@@ -24,7 +24,7 @@ from app.search.service import SearchService
 from app.search.types import Hit
 from app.settings import Settings
 from indexer.engine.query import Filter
-from models.text.folding import words as folded
+from models.text.words import words as folded
 from models.types import SpanBounds
 from research.evaluation.corpus import Corpus, read_corpus
 from research.evaluation.queries import Query, read_queries

@@ -23,7 +23,7 @@ from app.search.service import SearchService
 from app.settings import Settings
 from indexer.indexing.pipeline import IndexJob
 from indexer.sources import Source
-from models.text.folding import words
+from models.text.words import words
 from models.types import Document
 from research.evaluation.searching import COLLECTION, scratch_store
 

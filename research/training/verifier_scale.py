@@ -17,8 +17,8 @@ from jaxtyping import Bool, Float
 from sklearn.linear_model import LogisticRegression
 
 from app.requests import SearchRequest
-from app.search import verifying
 from app.search.service import SearchService, encode, scan
+from app.search.verification import stage as verifying
 from app.texts.requests import SpansRequest
 from app.texts.spans import SpanService, slices
 from models.artifacts import record_checksums

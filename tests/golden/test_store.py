@@ -28,7 +28,7 @@ from indexer.errors import BordersMissing, RecipeMismatch
 from indexer.indexing.maintenance import optimize
 from indexer.indexing.pipeline import JobHooks
 from models.text.borders import border_codes
-from models.text.forms import OLDEST
+from models.text.units import OLDEST
 
 ARCHIVE = Path(__file__).parent / "store.0.1.tar.gz"
 # Hits of its collection "fixture" by the span score.

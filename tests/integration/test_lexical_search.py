@@ -18,7 +18,7 @@ from indexer.indexing.maintenance import optimize
 from indexer.words.bm25 import K1, B
 from indexer.words.queries import read_query
 from models.errors import InvalidInput
-from models.text.stemming import Language, stems
+from models.text.words import Language, stems
 from tests import reference
 from tests.examples import examples
 from tests.workspace import Workspace, document

@@ -21,7 +21,7 @@ from app.search.mode import load_modes
 from app.search.service import SearchService, encode, finish, scan
 from app.search.several import search_several
 from app.search.types import Hit
-from app.search.verifying import Ordered
+from app.search.verification.stage import Ordered
 from app.texts.requests import SpansRequest
 from app.texts.spans import SpanService
 from models.encoders.hashing import HashingEncoder

@@ -12,7 +12,7 @@ from app.requests import SearchRequest
 from app.search.answers import SearchAnswer
 from app.search.types import Hit
 from models.errors import InvalidInput
-from models.text.folding import words
+from models.text.words import words
 from tests import filter_trees, reference
 from tests.examples import examples
 from tests.workspace import Workspace

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from uniseg.wordbreak import word_boundaries, word_break
 
 from models.text import folding, units
-from models.text.forms import OLDEST, TextForm
+from models.text.units import OLDEST, TextForm
 from tests.strategies import AWKWARD, texts
 
 

@@ -32,8 +32,7 @@ from indexer.words.bm25 import (
 )
 from indexer.words.queries import WordQuery, has_plain_words, read_query
 from indexer.words.recipe import DETAILS, has_words
-from models.text.folding import words
-from models.text.stemming import Language
+from models.text.words import Language, words
 from models.types import UnitSpan
 
 ADD_WORDS = "Run `spanseek optimize --words` once, which adds the words of its texts."

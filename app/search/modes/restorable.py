@@ -22,7 +22,7 @@ from indexer.restorable.scan import SentenceCounts, SentenceQuery, SentenceScan,
 from indexer.restorable.texts import rows_of
 from indexer.types import Recipe
 from models.errors import InvalidInput
-from models.text.sentences import sentence_spans
+from models.text.borders import sentence_spans
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from indexer.words.bm25 import text_share
 from indexer.words.queries import plain_query
 from indexer.words.recipe import DETAILS, has_words
 from models.errors import InvalidInput
-from models.text.folding import words
+from models.text.words import words
 
 # Candidates among the best spans, and how many for every hit; half as many among the best BM25 scores.
 _FEWEST: Final = 50

@@ -5,8 +5,8 @@ from enum import Enum, auto
 from fractions import Fraction
 from typing import Final, NamedTuple
 
-from models.text.quantities.reading import quantities
-from models.text.quantities.types import (
+from models.verifier.rules.quantities.reading import quantities
+from models.verifier.rules.quantities.types import (
     GRAMS,
     HALF_CLOCK,
     INCHES,

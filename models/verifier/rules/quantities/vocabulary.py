@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Final
 
-from models.text.quantities.types import (
+from models.verifier.rules.quantities.types import (
     BYTES,
     GRAMS,
     INCHES,

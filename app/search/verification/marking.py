@@ -11,9 +11,9 @@ from indexer.engine.rows import SpanRow
 from indexer.engine.snapshot import Snapshot
 from indexer.words.literal import EXACT
 from models.text.borders import end_strengths, start_strengths
-from models.text.marking import AROUND, UnitsAround
-from models.text.polarity import is_english
 from models.types import UnitSpan
+from models.verifier.rules.marking import AROUND, UnitsAround
+from models.verifier.rules.polarity import is_english
 
 # Characters before and behind a span, in its part, by which a language is known where its sentence does not tell.
 _LANGUAGE: Final = 200

@@ -3,16 +3,15 @@
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from models.text.quantities.numbers import Kind, Number, read_number, touches, word_at
-from models.text.quantities.types import CLOCK, DATE, HALF_CLOCK, WEEKDAY, Date, Measure, Rational
-from models.text.quantities.vocabulary import (
+from models.verifier.rules.quantities.numbers import Kind, Number, read_number, touches, word_at
+from models.verifier.rules.quantities.types import CLOCK, DATE, HALF_CLOCK, WEEKDAY, Date, Measure, Rational, Word
+from models.verifier.rules.quantities.vocabulary import (
     BEFORE_MONTHS,
     BEFORE_YEARS,
     MONTH_NAMES,
     WEEKDAYS,
     WORDLIKE_MONTHS,
 )
-from models.text.quantities.words import Word
 
 # The hours from which the parts of a day run for twelve: eight at night is 20:00, and two at night 2:00.
 _PARTS: Final = {
@@ -40,7 +39,7 @@ class Moment(NamedTuple):
 def read_moment(words: Sequence[Word], at: int, number: Number | None) -> Moment | None:
     """The date, weekday or clock time that begins at a word, or None. ``number`` is the one that begins there.
 
-    >>> from models.text.quantities.words import words
+    >>> from models.verifier.rules.quantities.types import words
     >>> read_moment(spoken := words("3rd of May 2024"), 0, read_number(spoken, 0)).value
     Date(year=2024, month=5, day=3)
     """

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.text import negation
-from models.text.negation import REACH, negations
-from models.text.polarity import has_negation, is_english, is_negated, polarity
-from tests.unit.models.text.polarity_cases import CALLS_AND_TICKETS, GOVERNING_LAW
+from models.verifier.rules import negation
+from models.verifier.rules.negation import REACH, negations
+from models.verifier.rules.polarity import has_negation, is_english, is_negated, polarity
+from tests.unit.models.verifier.rules.polarity_cases import CALLS_AND_TICKETS, GOVERNING_LAW
 
 NEGATED = [
     ("I couldn't book a table for two.", "book a table"),

@@ -1,16 +1,16 @@
-"""Folded words: the forms in which words are stored and compared.
+"""Folded words, the forms in which words are stored and compared, and their stems by Snowball (Porter, 2001).
 
 Case, compatibility forms of Unicode, invisible characters and apostrophes are folded; diacritics are kept. A unit of
 punctuation alone is no word, and punctuation around a word is not part of it.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Final, Literal, TypeAlias
 from unicodedata import category, normalize
 
 from models.interruption import checked
-from models.text.forms import NEWEST, TextForm
-from models.text.units import split
+from models.text.units import NEWEST, TextForm, split
 from models.types import CharSpans
 
 # Words between two checkpoints.
@@ -69,3 +69,53 @@ def _makes_word(character: str) -> bool:
     """True for letters, digits and symbols; but marks such as ``^`` and ``´`` are punctuation."""
     kind = category(character)
     return kind[0] in "LN" or kind in ("Sm", "Sc", "So")
+
+
+Language: TypeAlias = Literal[
+    "arabic",
+    "armenian",
+    "basque",
+    "catalan",
+    "czech",
+    "danish",
+    "dutch",
+    "english",
+    "esperanto",
+    "estonian",
+    "finnish",
+    "french",
+    "german",
+    "greek",
+    "hindi",
+    "hungarian",
+    "indonesian",
+    "irish",
+    "italian",
+    "lithuanian",
+    "nepali",
+    "norwegian",
+    "persian",
+    "polish",
+    "portuguese",
+    "romanian",
+    "russian",
+    "serbian",
+    "sesotho",
+    "spanish",
+    "swedish",
+    "tamil",
+    "turkish",
+    "yiddish",
+]
+
+
+def stems(words: Sequence[str], language: Language) -> list[str]:
+    """The stem of every folded word.
+
+    >>> stems(["cancelled", "cancels", "plan"], "english")
+    ['cancel', 'cancel', 'plan']
+    """
+    # Imported here because a search without stemming does not need it. A stemmer is not safe to share between threads.
+    import Stemmer
+
+    return Stemmer.Stemmer(language).stemWords(list(words))

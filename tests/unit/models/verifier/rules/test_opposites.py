@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.text.opposites import SETS, Opposites, opposites
+from models.verifier.rules.opposites import SETS, Opposites, opposites
 
 WORDS = st.sampled_from([word for sides in SETS for side in sides for word in side])
 # Frequent words that are near listed ones.

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.text.quantities import Relation, compare, quantities, relation
+from models.verifier.rules.quantities import Relation, compare, quantities, relation
 
 EQUAL = [
     ("18 months", "a year and a half"),

@@ -5,13 +5,25 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import Final, NamedTuple
 
-from models.text.marking import FUNCTION_WORDS
-from models.text.quantities.amounts import read_amount
-from models.text.quantities.calendar import NAMED_TIMES, read_moment
-from models.text.quantities.comparators import read_comparator
-from models.text.quantities.numbers import ARTICLES, ORDINALS, SIGNS, SMALL, read_number, word_at
-from models.text.quantities.types import COUNT, RATIO, Comparator, Date, Dimension, Measure, Quantity, Rational
-from models.text.quantities.vocabulary import (
+from models.text.words import stems
+from models.verifier.rules.marking import FUNCTION_WORDS
+from models.verifier.rules.quantities.amounts import read_amount
+from models.verifier.rules.quantities.calendar import NAMED_TIMES, read_moment
+from models.verifier.rules.quantities.comparators import read_comparator
+from models.verifier.rules.quantities.numbers import ARTICLES, ORDINALS, SIGNS, SMALL, read_number, word_at
+from models.verifier.rules.quantities.types import (
+    COUNT,
+    RATIO,
+    Comparator,
+    Date,
+    Dimension,
+    Measure,
+    Quantity,
+    Rational,
+    Word,
+    words,
+)
+from models.verifier.rules.quantities.vocabulary import (
     CURRENCIES,
     DURATIONS,
     MONTH_NAMES,
@@ -19,8 +31,6 @@ from models.text.quantities.vocabulary import (
     NOTES,
     WEEKDAYS,
 )
-from models.text.quantities.words import Word, words
-from models.text.stemming import stems
 
 # A query is compared with many texts.
 _REMEMBERED: Final = 1024

@@ -19,7 +19,7 @@ from indexer.words.literal import EXACT
 from indexer.words.recipe import has_words
 from models.errors import InvalidInput
 from models.ops.similarity import raw_from_cosine
-from models.text.folding import words
+from models.text.words import words
 from models.verifier.types import Judgement, Pair
 from models.verifier.types import Verdict as VerdictName
 

@@ -4,9 +4,28 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Final, NamedTuple
 
-from models.text.quantities.numbers import ARTICLES, SCALE_WORDS, Kind, Number, read_number, touches, whole, word_at
-from models.text.quantities.types import COUNT, LABEL, ORDINAL, RATIO, WORKING_DAYS, Dimension, Measure, Rational
-from models.text.quantities.vocabulary import (
+from models.verifier.rules.quantities.numbers import (
+    ARTICLES,
+    SCALE_WORDS,
+    Kind,
+    Number,
+    read_number,
+    touches,
+    whole,
+    word_at,
+)
+from models.verifier.rules.quantities.types import (
+    COUNT,
+    LABEL,
+    ORDINAL,
+    RATIO,
+    WORKING_DAYS,
+    Dimension,
+    Measure,
+    Rational,
+    Word,
+)
+from models.verifier.rules.quantities.vocabulary import (
     CLOSE_SMALLER_UNITS,
     CLOSE_UNITS,
     CURRENCIES,
@@ -18,7 +37,6 @@ from models.text.quantities.vocabulary import (
     WORKING,
     Unit,
 )
-from models.text.quantities.words import Word
 
 _RANGES: Final = frozenset(("to", "-", "\u2013", "\u2014", "and", "or"))
 # Beside these "one" is a pronoun: "no one", "one of them".
@@ -52,7 +70,7 @@ class _Factor(NamedTuple):
 def read_amount(words: Sequence[Word], at: int, number: Number | None) -> Amount | None:
     """The amount that begins at a word, or None. ``number`` is the one that begins there.
 
-    >>> from models.text.quantities.words import words
+    >>> from models.verifier.rules.quantities.types import words
     >>> read_amount(spoken := words("two to three days"), 0, read_number(spoken, 0))[1:]
     (172800, 4, 259200)
     """

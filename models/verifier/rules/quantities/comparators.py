@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Final
 
-from models.text.quantities.numbers import word_at
-from models.text.quantities.types import COUNT, Comparator, Dimension, Measure
-from models.text.quantities.vocabulary import AFTER_COMPARATORS, BEFORE_COMPARATORS, DEADLINES
-from models.text.quantities.words import Word
+from models.verifier.rules.quantities.numbers import word_at
+from models.verifier.rules.quantities.types import COUNT, Comparator, Dimension, Measure, Word
+from models.verifier.rules.quantities.vocabulary import AFTER_COMPARATORS, BEFORE_COMPARATORS, DEADLINES
 
 _LONGEST: Final = 3
 _ARTICLES: Final = frozenset(("the", "a", "an"))
@@ -23,8 +22,8 @@ _REACH: Final = 12
 def read_comparator(words: Sequence[Word], at: int, after: int, last: int, measure: Measure) -> Comparator | None:
     """The comparator of the quantity from word ``at`` to before ``after``; the quantity before it ends at ``last``.
 
-    >>> from models.text.quantities.types import COUNT
-    >>> from models.text.quantities.words import words
+    >>> from models.verifier.rules.quantities.types import COUNT
+    >>> from models.verifier.rules.quantities.types import words
     >>> str(read_comparator(words("shall not be more than 5"), 5, 6, 0, COUNT))
     'at most'
     """

@@ -5,8 +5,7 @@ from enum import Enum, auto
 from fractions import Fraction
 from typing import Final, NamedTuple
 
-from models.text.quantities.types import Rational
-from models.text.quantities.words import Word
+from models.verifier.rules.quantities.types import Rational, Word
 
 _TEENS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
@@ -59,7 +58,7 @@ class Number(NamedTuple):
 def read_number(words: Sequence[Word], at: int) -> Number | None:
     """The number that begins at a word, or None.
 
-    >>> from models.text.quantities.words import words
+    >>> from models.verifier.rules.quantities.types import words
     >>> [read_number(words(text), 0).value for text in ("two hundred and five", "1.2 million", "half a dozen")]
     [205, 1200000, 6]
     >>> read_number(words("three quarters"), 0).value

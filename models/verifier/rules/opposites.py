@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
-from models.text.polarity import is_negated
-from models.text.quantities.words import Word, words
+from models.verifier.rules.polarity import is_negated
+from models.verifier.rules.quantities.types import Word, words
 
 # A line is a set: its sides, apart by "/", exclude each other; words of one side do not. A word stands for its form
 # with "s" too.

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
-from models.text.negation import AUXILIARY, UNMARKED, Clause, Negation, Reach, Reading, plain, read_negations
+from models.verifier.rules.negation import AUXILIARY, UNMARKED, Clause, Negation, Reach, Reading, plain, read_negations
 
 Polarity = Literal["affirmed", "negated"]
 

@@ -13,8 +13,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from app.search import literal
-from app.search.stratified_sampling import BINS, RankedPairs, bins_of, draw_strata
-from app.search.verifying import Results, SecondLook
+from app.search.verification.stage import Results, SecondLook
+from app.search.verification.stratified_sampling import BINS, RankedPairs, bins_of, draw_strata
 from indexer.engine.best_sentence import sentences_of
 from indexer.engine.query import EVERYTHING, Selection
 from indexer.engine.rows import SpanRow

@@ -4,9 +4,9 @@
 ()
 """
 
-from models.text.quantities.agreement import Agreement, Relation, compare, relation
-from models.text.quantities.reading import quantities
-from models.text.quantities.types import Comparator, Date, Dimension, Measure, Quantity
+from models.verifier.rules.quantities.agreement import Agreement, Relation, compare, relation
+from models.verifier.rules.quantities.reading import quantities
+from models.verifier.rules.quantities.types import Comparator, Date, Dimension, Measure, Quantity
 
 __all__ = [
     "Agreement",

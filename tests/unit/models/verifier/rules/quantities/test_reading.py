@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.text.quantities import Comparator, Date, Quantity, quantities
-from models.text.quantities.types import (
+from models.verifier.rules.quantities import Comparator, Date, Quantity, quantities
+from models.verifier.rules.quantities.types import (
     BYTES,
     CLOCK,
     COUNT,

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.text.borders import border_codes, end_strengths, start_strengths
-from models.text.marking import MOST_BEFORE, MOST_BEHIND, UnitsAround, unquoted
 from models.text.units import split
 from models.types import CharSpan
+from models.verifier.rules.marking import MOST_BEFORE, MOST_BEHIND, UnitsAround, unquoted
 
 WORDS = ["and", "but", "the", "cat", "sat", "on", "mat", "to", ",", ".", "(", ")", "plan"]
 # With brackets and signs that touch.
