@@ -8,8 +8,8 @@ from jaxtyping import Float
 from app.calibration.labels import Label, StoredSpan, refused
 from app.requests import SearchRequest
 from app.search import literal
-from app.search.accepting import read_request
 from app.search.mode import AnyMode
+from app.search.reading import read_request
 from indexer.engine.located import Located, find_documents
 from indexer.engine.named_spans import NamedSpan
 from indexer.engine.snapshot import Snapshot

@@ -29,12 +29,12 @@ from app.search.answers import (
     CollectionsAnswer,
     ExportEnd,
     Filtered,
+    Hit,
     LikelyMatches,
     SearchAnswer,
     Total,
     UsedThreshold,
 )
-from app.search.types import Hit
 from models.fields import converted
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def search(
 ) -> None:
     """Find spans that mean the same as a phrase; in mode maxsim documents, in mode lexical its words."""
     from app.search.export import export
-    from app.search.several import search_several
+    from app.search.federated import search_several
 
     if path is not None:
         check_new_file(path, tuple(FILES))

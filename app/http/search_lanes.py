@@ -19,9 +19,9 @@ from app.requests import SearchRequest
 from app.search.answers import CollectionsAnswer, SearchAnswer
 from app.search.errors import QueueFull
 from app.search.export import Export, exported
+from app.search.federated import located, merged, requests_of
 from app.search.literal import Found
 from app.search.service import AGAIN, Counted, Encoded, Prepared, SearchService, encode, finish, scan
-from app.search.several import located, merged, requests_of
 from app.search.verification.stage import Ordered
 from indexer.errors import SegmentsUnreachable
 from models.errors import SpanseekError

@@ -10,13 +10,12 @@ from typing import Final
 from app.mining.copies import Copy, near_copies
 from app.requests import MiningRequest, SearchRequest
 from app.search import literal
-from app.search.answers import UsedThreshold
-from app.search.arranging import check_keys
-from app.search.keys import field_of
+from app.search.aggregation.keys import field_of
+from app.search.aggregation.stage import check_keys
+from app.search.answers import Hit, UsedThreshold
 from app.search.mode import AnyMode, available_mode
 from app.search.service import Encoded, Prepared, SearchService, encode, prepare
 from app.search.threshold import used_threshold
-from app.search.types import Hit
 from indexer.engine.snapshot import Snapshot
 from indexer.filters.expression import Field
 from indexer.reading.filter_fields import check_fields

@@ -31,7 +31,7 @@ from models.text.words import words
 class Found:
     """The results of one query, best first, as rows of segments, and its part of the total of all segments.
 
-    If they were arranged (``app.search.arranging``), ``copies`` has the number of results that each stands for.
+    If they were arranged (``app.search.aggregation.stage``), ``copies`` has the number of results that each stands for.
     """
 
     rows: list[SpanRow]

@@ -14,9 +14,9 @@ from jaxtyping import Float
 
 from app.encoders.encoders import Encoders
 from app.requests import MODES, Boundaries, Mode, SearchRequest
+from app.search.answers import Explanation, Hit, TextPlace
 from app.search.errors import ModeUnavailable
-from app.search.span_hits import present_spans
-from app.search.types import Explanation, Hit, TextPlace
+from app.search.hits import present_spans
 from indexer.engine.executor import SegmentQuery
 from indexer.engine.named_spans import NamedSpan
 from indexer.engine.place import ScoredSpan
@@ -85,7 +85,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Accepts:
-    """The options of a request that a mode accepts; :func:`app.search.accepting.check_accepted` refuses others.
+    """The options of a request that a mode accepts; :func:`app.search.reading.check_accepted` refuses others.
 
     ``ranking``: by cosine, which leaves out the literal floor. Without it, the option has no effect.
     """

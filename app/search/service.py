@@ -16,19 +16,17 @@ from typing import Final, TypeVar
 
 from app.requests import MAX_EXPORT, SearchRequest
 from app.search import literal
-from app.search.accepting import check_accepted
-from app.search.answers import Filtered, LikelyMatches, SearchAnswer, Total, UsedThreshold
-from app.search.arranging import Plan, arranged, plan_of
+from app.search.aggregation.stage import Plan, arranged, plan_of
+from app.search.answers import Filtered, Hit, LikelyMatches, SearchAnswer, Total, UsedThreshold
 from app.search.literal import Found
 from app.search.mode import AnyMode, Counts, Modes, ScoredRows, available_mode
-from app.search.pages import Start, check_list, cursor_of, start_of
+from app.search.paging import Start, check_list, cursor_of, start_of
+from app.search.reading import check_accepted, notice_of
 from app.search.threshold import cosine_floor, no_number, reaching, used_threshold
-from app.search.types import Hit
 from app.search.verification import stage as verifying
 from app.search.verification.estimating import Estimate, likely_matches
 from app.search.verification.marking import marked_places
 from app.search.verification.stage import Ordered, Results, SecondLook, VerifierOf, no_verifier
-from app.search.wordless import notice_of
 from indexer.engine.place import Place
 from indexer.engine.query import EVERYTHING, Filter, Selection
 from indexer.engine.rows import SpanRow

@@ -9,8 +9,8 @@ from app.encoders.default_calibrations import default_tuning
 from app.encoders.encoders import Encoders
 from app.requests import SearchRequest
 from app.search import literal
-from app.search.accepting import read_request
 from app.search.mode import AnyMode, Modes
+from app.search.reading import read_request
 from app.texts.comparing_answers import (
     CompareAnswer,
     CompareRequest,

@@ -18,10 +18,9 @@ import numpy as np
 from app.encoders.default_calibrations import default_tuning
 from app.encoders.encoders import Encoders
 from app.requests import SearchRequest, SpanChoice, with_second_look
-from app.search.answers import Verified
+from app.search.answers import Hit, Verified
 from app.search.mode import AnyMode
 from app.search.service import Encoded, Prepared, encode, finish, prepare, scan
-from app.search.types import Hit
 from app.search.verification.marking import marked_places
 from app.search.verification.stage import (
     Ordered,

@@ -21,8 +21,7 @@ import numpy as np
 from app.encoders.encoders import Encoders
 from app.search import literal
 from app.search.literal import Found
-from app.search.modes.best_span.mode import BestSpan
-from app.search.modes.best_span.queries import SpanQuery
+from app.search.modes.best_span import BestSpan, SpanQuery
 from indexer.engine.query import Selection
 from indexer.engine.snapshot import SegmentView, Snapshot
 from indexer.segments.reader import Segment

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from app.requests import VERIFIED, SearchRequest, SpanChoice
+from app.search.answers import Hit
 from app.search.mode import available_modes
 from app.search.service import SearchService
-from app.search.types import Hit
 from indexer.types import Recipe
 from models.encoders.base import Encoder
 from models.types import CharSpan

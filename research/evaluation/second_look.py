@@ -8,9 +8,9 @@ from typing import get_args
 import numpy as np
 
 from app.requests import VERIFIED, SearchRequest
+from app.search.answers import Hit
 from app.search.mode import available_modes
 from app.search.service import SearchService
-from app.search.types import Hit
 from app.search.verification.stage import blended, rank_key
 from app.texts.spans import SpanService
 from indexer.types import Recipe

@@ -16,9 +16,9 @@ from app.collections.service import CollectionService
 from app.encoders.encoders import Encoders
 from app.recipes import Choice
 from app.requests import Boundaries, Mode, Ranking, SearchRequest, SpanChoice
+from app.search.answers import Hit
 from app.search.mode import AnyMode, available_mode, load_modes
 from app.search.service import SearchService
-from app.search.types import Hit
 from app.search.verification.stage import order_of
 from indexer.engine.query import Filter, Grouping
 from indexer.indexing.pipeline import IndexJob

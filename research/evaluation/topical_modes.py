@@ -10,8 +10,8 @@ from app.encoders.encoders import Encoders
 from app.recipes import Choice
 from app.requests import Mode, SearchRequest
 from app.search import literal
-from app.search.accepting import read_request
 from app.search.mode import available_mode, load_modes
+from app.search.reading import read_request
 from indexer.engine.query import EVERYTHING, Selection
 from indexer.indexing.pipeline import IndexJob
 from models.types import Document, Part, SpanBounds

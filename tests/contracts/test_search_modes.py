@@ -13,13 +13,12 @@ from app.calibration.labels import Label, LabelsRefused, StoredSpan
 from app.encoders.encoders import Encoders
 from app.requests import Mode, Ranking, SearchRequest
 from app.search import literal
-from app.search.accepting import read_request
-from app.search.answers import ExportEnd, Filtered, Total
+from app.search.answers import ExportEnd, Filtered, Hit, Total
 from app.search.errors import ModeUnavailable
 from app.search.export import export
 from app.search.mode import AnyMode, Scored, ScoredRows, available_mode, available_modes
+from app.search.reading import read_request
 from app.search.service import encode, scan
-from app.search.types import Hit
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
 from indexer.engine.executor import Executor

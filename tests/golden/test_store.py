@@ -17,9 +17,9 @@ import pytest
 from app.collections.recipes import CollectionOptions
 from app.composition import Services, open_store
 from app.requests import SearchRequest
+from app.search.answers import Hit
 from app.search.modes.best_span import Explanation
 from app.search.service import SearchService
-from app.search.types import Hit
 from app.settings import Settings
 from indexer.catalog import schema
 from indexer.catalog.leases import lease

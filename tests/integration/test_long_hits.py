@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 
 from app.requests import Boundaries, Mode, SearchRequest, SpanChoice
-from app.search.long_hits import MAX_TEXT
+from app.search.hits import MAX_TEXT
 from tests.workspace import Workspace, records
 
 FILLER = "so we went on and on with it, "

@@ -14,13 +14,12 @@ from app.encoders.encoders import Encoders
 from app.http import search_lanes
 from app.http.search_lanes import SearchLanes
 from app.requests import SearchRequest
-from app.search.answers import ExportEnd, LikelyMatches, SearchAnswer, Verified
+from app.search.answers import ExportEnd, Hit, LikelyMatches, SearchAnswer, Verified
 from app.search.errors import DeadlineExceeded
 from app.search.export import export
+from app.search.federated import search_several
 from app.search.mode import load_modes
 from app.search.service import SearchService, encode, finish, scan
-from app.search.several import search_several
-from app.search.types import Hit
 from app.search.verification.stage import Ordered
 from app.texts.requests import SpansRequest
 from app.texts.spans import SpanService

@@ -14,8 +14,8 @@ from app.calibration.label_candidates import LabelCandidatesRequest, sample_labe
 from app.calibration.label_files import read_label_rows, write_label_candidates
 from app.calibration.preview import preview
 from app.requests import Mode, PreviewRequest, SpanChoice
+from app.search.answers import Hit
 from app.search.modes.maxsim.hits import PairedExplanation
-from app.search.types import Hit
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
 from indexer.engine.query import Filter

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from app.calibration.service import ThresholdService
 from app.requests import PreviewRequest, SearchRequest
+from app.search.answers import Hit
 from app.search.mode import load_modes
 from app.search.service import SearchService
-from app.search.types import Hit
 from models.ops.span_score import SpanScore
 from models.types import Document, Part
 from models.verifier.types import Judgement, Pair

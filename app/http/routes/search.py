@@ -17,7 +17,7 @@ from app.http.responses import CURSOR_HEADER, answer_response, cursor_header, st
 from app.http.schemas import BadQuery, BatchBody
 from app.requests import CollectionsRequest, ExportRequest, SearchRequest, with_second_look
 from app.search.answers import CollectionsAnswer, FailedQuery, QueryError, SearchAnswer, SearchAnswers
-from app.search.export_formats import FORMATS
+from app.search.export import FORMATS
 from indexer.errors import CollectionNotFound
 from models.errors import InvalidInput, SpanseekError
 from models.text.checks import printable

@@ -9,10 +9,10 @@ from jaxtyping import Float
 
 from app.answers import described
 from app.requests import SearchRequest
-from app.search.long_hits import shortened
+from app.search.answers import Hit, TextSpan
+from app.search.hits import shortened
 from app.search.mode import Accepts, BatchQuery, SearchMode, Total
-from app.search.span_choice import check_span_choice
-from app.search.types import Hit, TextSpan
+from app.search.reading import check_span_choice
 from indexer.engine.executor import Memo, SegmentQuery
 from indexer.engine.named_spans import NamedSpan
 from indexer.engine.place import ScoredSpan

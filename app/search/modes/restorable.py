@@ -10,7 +10,7 @@ from app.encoders.encoders import Encoders
 from app.requests import SearchRequest
 from app.search.mode import Accepts, BatchQuery, SearchMode, Total
 from app.search.modes.best_span import Explanation
-from app.search.query_vectors import query_vector
+from app.search.reading import query_vector
 from indexer.engine.named_spans import NamedSpan
 from indexer.engine.place import ScoredSpan
 from indexer.engine.query import Selection

@@ -5,11 +5,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar, cast, get_args
 
 from app.requests import SearchRequest
-from app.search.answers import UsedThreshold, Verified
+from app.search.answers import Hit, TextSpan, UsedThreshold, Verified
 from app.search.literal import Found
 from app.search.mode import AnyMode
-from app.search.modes.best_span.queries import SpanQuery, terms_of
-from app.search.types import Hit, TextSpan
+from app.search.modes.best_span import SpanQuery, terms_of
 from indexer.engine.rows import SpanRow
 from indexer.engine.snapshot import Snapshot
 from indexer.segments.text import OffsetUnit

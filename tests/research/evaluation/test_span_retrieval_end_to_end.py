@@ -7,8 +7,8 @@ import pytest
 
 from app.encoders.encoders import Encoders
 from app.requests import Mode, SearchRequest
+from app.search.answers import Hit
 from app.search.service import SearchService
-from app.search.types import Hit
 from models.encoders.hashing import HashingEncoder
 from models.errors import InvalidInput
 from models.types import SpanBounds

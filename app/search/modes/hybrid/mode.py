@@ -15,15 +15,12 @@ from jaxtyping import Float
 
 from app.encoders.encoders import Encoders
 from app.requests import SearchRequest
+from app.search.answers import TextSpan
 from app.search.mode import Accepts, BatchQuery, SearchMode
-from app.search.modes.best_span import BestSpan
-from app.search.modes.best_span.queries import SpanQuery
-from app.search.modes.hybrid.explanation import HybridExplanation
+from app.search.modes.best_span import BestSpan, SpanQuery
 from app.search.modes.hybrid.scan import HybridScan, Near
-from app.search.modes.hybrid.scorer import HybridQuery, Scorer, SegmentCounts
-from app.search.modes.hybrid.weights import Weights
+from app.search.modes.hybrid.scorer import HybridExplanation, HybridQuery, Scorer, SegmentCounts, Weights
 from app.search.modes.lexical import ADD_WORDS, stem_fingerprint
-from app.search.types import TextSpan
 from indexer.engine.named_spans import NamedSpan
 from indexer.engine.place import ScoredSpan
 from indexer.engine.query import Selection

@@ -8,11 +8,11 @@ from jaxtyping import Float
 
 from app.encoders.encoders import Encoders
 from app.requests import SearchRequest
+from app.search.answers import Hit
 from app.search.mode import Accepts, BatchQuery, SearchMode, Total
 from app.search.modes.maxsim.hits import PairedExplanation, ScoredDocument, present_documents
 from app.search.modes.maxsim.nugget_queries import NuggetQuery, encode_windows, query_windows
-from app.search.query_vectors import query_vector
-from app.search.types import Hit
+from app.search.reading import query_vector
 from indexer.engine.place import ScoredSpan
 from indexer.engine.query import Filter, Selection
 from indexer.engine.snapshot import Snapshot

@@ -4,17 +4,17 @@ It works on the rows of all hits above the threshold, which the scan returns bes
 hit of each group, and a document its best hits, in whatever order they are shown.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
 
 from app.requests import ARRANGED_WITHOUT_THRESHOLD, MAX_ARRANGED, SearchRequest
-from app.search.answers import Arranged, UsedThreshold
-from app.search.counting import counted
-from app.search.keys import CountedKey, Sorting, counted_keys, field_of, sorting_of
+from app.search.aggregation.keys import CountedKey, Scalar, Sorting, counted_keys, field_of, sorting_of
+from app.search.answers import Arranged, Bucket, KeyCounts, UsedThreshold
 from app.search.literal import Found
 from app.search.mode import AnyMode
 from app.search.threshold import no_number, reaching
@@ -23,7 +23,7 @@ from indexer.engine.rows import SpanRow
 from indexer.engine.snapshot import Snapshot
 from indexer.filters.expression import Field
 from indexer.reading.filter_fields import check_known
-from indexer.reading.row_values import documents_of, texts_of, values_of
+from indexer.reading.row_values import DocumentNumber, documents_of, texts_of, values_of
 from indexer.segments.columns import canonical, value_key
 from indexer.tuning import Tuning
 from indexer.types import Recipe
@@ -33,6 +33,9 @@ from models.types import JsonValue
 
 # What `collapse` calls the text of hits.
 TEXT: Final = "text"
+# The most frequent values of a key, and the latest of its periods, that are answered.
+MAX_VALUES: Final = 100
+MAX_PERIODS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,3 +196,38 @@ def _sorted(rows: Sequence[SpanRow], snapshot: Snapshot, sorting: Sorting) -> li
     with_key = [(key, row) for key, row in keyed if key is not None]
     with_key.sort(key=lambda pair: pair[0], reverse=sorting.descending)
     return [row for _, row in with_key] + [row for key, row in keyed if key is None]
+
+
+def counted(key: CountedKey, snapshot: Snapshot, hits: Sequence[SpanRow]) -> KeyCounts:
+    """The numbers of hits, and of the documents that hold them, in every bucket of a key.
+
+    A hit with a list counts once for each of its elements' buckets. Values come by falling numbers, periods in their
+    order without those that have no hit, and ranges in their order with all.
+    """
+    spans: Counter[str] = Counter()
+    documents: defaultdict[str, set[DocumentNumber]] = defaultdict(set)
+    values: dict[str, Scalar] = {}
+    without = 0
+    buckets = values_of(snapshot, hits, key.field, key.buckets_of)
+    for named, document in zip(buckets, documents_of(snapshot, hits), strict=True):
+        without += not named
+        values |= named
+        for name in named:
+            spans[name] += 1
+            documents[name].add(document)
+    found = {name: Bucket(spans[name], len(documents[name]), values[name]) for name in spans}
+    return KeyCounts(key.name, _shown(key, found), len(found), without)
+
+
+def _shown(key: CountedKey, found: dict[str, Bucket]) -> tuple[Bucket, ...]:
+    if key.borders:
+        numbers = {bucket.value: bucket for bucket in found.values()}
+        edges = enumerate(pairwise([None, *key.borders, None]))
+        return tuple(
+            replace(numbers.get(number, Bucket(0, 0)), value=None, at_least=at_least, below=below)
+            for number, (at_least, below) in edges
+        )
+    if key.period is not None:
+        return tuple(found[name] for name in sorted(found)[-MAX_PERIODS:])
+    first = sorted(found.items(), key=lambda item: (-item[1].hits, item[0]))[:MAX_VALUES]
+    return tuple(bucket for _, bucket in first)

@@ -5,10 +5,9 @@ from copy import copy
 from dataclasses import replace
 
 from app.requests import SearchRequest
-from app.search.answers import CollectionsAnswer, SearchAnswer, SearchedCollection
+from app.search.answers import CollectionsAnswer, Hit, SearchAnswer, SearchedCollection
 from app.search.mode import available_mode
 from app.search.service import SearchService
-from app.search.types import Hit
 from app.search.verification.stage import order_of
 from models.errors import InvalidInput, SpanseekError
 
