@@ -142,7 +142,7 @@ class Services:
         self.store = store
         self.encoders = encoders or make_encoders(settings)
         self._settings = settings
-        store.verifier = self.encoders.verifier
+        store.verifier, store.texts = self.encoders.verifier, self.encoders.texts
 
     @cached_property
     def search(self) -> "SearchService":

@@ -111,6 +111,7 @@ class Workspace(AbstractContextManager["Workspace"]):
             segments=segments,
             clock=count().__next__,
         )
+        self.store.texts = encoders.texts
         self.service = SearchService(self.store, load_modes(encoders))
         self.reader = DocumentReader(self.store, encoders)
         self.phrases = PhraseService(self.store, encoders)

@@ -45,8 +45,8 @@ def label_scores(labels: Sequence[Label], snapshot: Snapshot, mode: AnyMode) -> 
 
 def _refuse_spans(labels: Sequence[Label], mode: AnyMode) -> None:
     for label in labels:
-        if mode.unit != "span" and isinstance(label.target, StoredSpan):
-            raise refused(label.where, f"mode {mode.name} compares {mode.unit}s, not spans; give a text")
+        if mode.presented.unit != "span" and isinstance(label.target, StoredSpan):
+            raise refused(label.where, f"mode {mode.name} compares {mode.presented.unit}s, not spans; give a text")
 
 
 def _encoded(labels: Sequence[Label], snapshot: Snapshot, mode: AnyMode) -> dict[str, object]:

@@ -22,7 +22,7 @@ from app.requests import (
     Counting,
     PageRequest,
     SearchRequest,
-    with_second_look,
+    with_verification,
 )
 from app.search.answers import (
     Arranged,
@@ -77,12 +77,12 @@ def search(
     if len(collection) > 1 and (not arrangement.is_plain or counting.counts or continued.cursor):
         raise typer.BadParameter("Hits of several collections are neither arranged nor counted, and have no --cursor.")
     own = asdict(arrangement) | asdict(counting) | asdict(continued)
-    request = with_second_look(
+    request = with_verification(
         converted(page, SearchRequest, collection=collection[0], text=phrase, context=context or 0, **own)
     )
     with open_services() as services:
         service = services.search
-        unit = service.modes[request.mode].unit
+        unit = service.modes[request.mode].presented.unit
         if path is not None:
             limit = MAX_JUDGED if request.likely else MAX_EXPORT
             _written(path, write_hits(path, export(service, request, limit)), limit, as_json)

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, GetCoreSchemaHandler, GetPydanticSchema
 from pydantic_core import CoreSchema
 
 from app.answers import described, optional
-from app.requests import MODES, Mode
+from app.requests import MODES, ModeName
 from indexer.segments.text import OffsetUnit
 from indexer.tuning import ThresholdOn
 from models.types import CharSpan
@@ -55,7 +55,7 @@ class TextSpan:
         return cls(place.offset(span.start, unit), place.offset(span.end, unit), place.text(span))
 
 
-class Explanation(Protocol):
+class ScoreExplanation(Protocol):
     """The explanation of a hit's score: a dataclass, which the mode's class names as its ``explanation``."""
 
     def lines(self) -> Iterator[str]:
@@ -65,7 +65,7 @@ class Explanation(Protocol):
 def _explanations(source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
     """The schema of the explanations of all modes, which are loaded when it is first asked for."""
     modes = (point.load() for point in sorted(entry_points(group=MODES)))
-    kinds = dict.fromkeys(mode.explanation for mode in modes if mode.explanation is not None)
+    kinds = dict.fromkeys(mode.presented.explanation for mode in modes if mode.presented.explanation is not None)
     union: Any = Union[(*kinds, None)]
     return handler(union)
 
@@ -86,7 +86,7 @@ class Hit:
             "share of the highest BM25 score in mode lexical. Hits are ordered by it."
         ),
     ]
-    mode: Mode
+    mode: ModeName
     rank: Annotated[int, described("1 is the best.")]
     metadata: Annotated[Mapping[str, Any], described("The document's metadata.")]
     part_metadata: Annotated[Mapping[str, Any] | None, optional("The part's metadata; absent if empty.")] = None
@@ -96,7 +96,7 @@ class Hit:
         optional("`negated`: the hit is denied, the query is not, and its verdict is no match. English only."),
     ] = None
     explanation: Annotated[
-        Explanation | None,
+        ScoreExplanation | None,
         GetPydanticSchema(_explanations),
         optional("Absent unless requested; what the score is made of, which depends on the mode."),
     ] = None

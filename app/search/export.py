@@ -7,8 +7,9 @@ from typing import Any, Final, TypeAlias
 from app.answers import to_json
 from app.requests import MAX_EXPORT, MAX_JUDGED, SearchRequest
 from app.search.answers import ExportEnd, Hit
-from app.search.literal import Found
-from app.search.service import Encoded, SearchService, cursor_at_place, encode, filtered, scan
+from app.search.literal import RankedRows
+from app.search.request_plan import AnyEncoded
+from app.search.service import SearchService, cursor_at_place, encode, filtered, scan
 from app.tabular import MEDIA_TYPES, ExportFormat, Format, Kind, csv_pieces, in_json, parquet_pieces, xlsx_pieces
 from models.errors import InvalidInput
 
@@ -47,7 +48,7 @@ class Export:
     cursor: str | None
 
 
-def exported(service: SearchService, encoded: Encoded, results: Found) -> Export:
+def exported(service: SearchService, encoded: AnyEncoded, results: RankedRows) -> Export:
     """Export the results of a request, whose ``top_k`` is the maximum number of hits.
 
     If the request asks for likely hits, hits are judged when they are taken, and all others are left out. Raises
@@ -72,9 +73,9 @@ def export(service: SearchService, request: SearchRequest, limit: int = MAX_EXPO
     return exported(service, encoded[0], results).items
 
 
-def _items(service: SearchService, encoded: Encoded, results: Found) -> Iterator[Hit | ExportEnd]:
+def _items(service: SearchService, encoded: AnyEncoded, results: RankedRows) -> Iterator[Hit | ExportEnd]:
     prepared, limit = encoded.prepared, encoded.prepared.request.top_k
-    count, end = 0, prepared.start.place + limit
+    count, end = 0, prepared.page.place + limit
     for page in service.pages(encoded, results, limit, _PAGE):
         count += len(page)
         yield from page

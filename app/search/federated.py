@@ -8,7 +8,7 @@ from app.requests import SearchRequest
 from app.search.answers import CollectionsAnswer, Hit, SearchAnswer, SearchedCollection
 from app.search.mode import available_mode
 from app.search.service import SearchService
-from app.search.verification.stage import order_of
+from app.search.verification.ordering import order_of
 from models.errors import InvalidInput, SpanseekError
 
 
@@ -38,7 +38,7 @@ def requests_of(service: SearchService, request: SearchRequest, collections: Seq
         first = fingerprint
         names.add(name)
     most = request.top_k + request.offset
-    verify = -(-request.read // len(collections))  # each takes its share of the second look
+    verify = -(-request.read // len(collections))  # each takes its share of verification
     return [replace(request, collection=name, top_k=most, offset=0, verify=verify) for name in collections]
 
 

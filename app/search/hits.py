@@ -8,7 +8,7 @@ from typing import Final, Literal
 import numpy as np
 
 from app.requests import SearchRequest
-from app.search.answers import Context, Explanation, Hit
+from app.search.answers import Context, Hit, ScoreExplanation
 from indexer import kernels
 from indexer.engine.place import Place, ScoredSpan
 from indexer.segments.reader import Segment
@@ -21,7 +21,7 @@ from models.text.wrapping import unwrapped
 from models.types import CharSpan, JsonValue, UnitSpan
 from models.verifier.rules.polarity import has_negation, is_english, is_negated
 
-Explain = Callable[[ScoredSpan], Explanation | None]
+Explain = Callable[[ScoredSpan], ScoreExplanation | None]
 
 # Code points before and after a hit in which a negation is looked for: a clause, and a long one.
 _CLAUSE_BEFORE: Final = 200
@@ -51,7 +51,7 @@ def present_spans(request: SearchRequest, spans: list[ScoredSpan], tuning: Tunin
     return tuple(replace(hit, polarity=_polarity(hit, scored)) for hit, scored in zip(hits, shown, strict=True))
 
 
-def _explained(request: SearchRequest, scored: ScoredSpan, explain: Explain) -> Explanation | None:
+def _explained(request: SearchRequest, scored: ScoredSpan, explain: Explain) -> ScoreExplanation | None:
     return explain(scored) if request.explain else None
 
 
@@ -102,7 +102,7 @@ def _around(scored: ScoredSpan, before: int, after: int) -> Context:
 
 def is_long(span: ScoredSpan) -> bool:
     """True for a span of a stored text that is longer than the text of a hit."""
-    return span.span.end - span.span.start > MAX_TEXT and span.place.segment.recipe.stores_text
+    return span.span.end - span.span.start > MAX_TEXT and span.place.confidence is None
 
 
 def shortened(request: SearchRequest, span: ScoredSpan) -> ScoredSpan:

@@ -1,6 +1,6 @@
 """Pages of hits: where one begins, and the cursor of the next. All pages of a cursor are slices of one list.
 
-A cursor says of which generation the list is, whether its first hits took the second look, and by a digest which list
+A cursor says of which generation the list is, whether its first hits was verified, and by a digest which list
 it is. It carries no secret: forged, it is another ``offset``.
 """
 
@@ -17,7 +17,7 @@ from models.errors import InvalidInput
 
 
 class _Position(NamedTuple):
-    """A cursor's content: its generation, its place, 1 if the list took the second look, and digests of the list."""
+    """A cursor's content: its generation, its place, 1 if the list was verified, and digests of the list."""
 
     generation: int
     place: int
@@ -27,10 +27,10 @@ class _Position(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class Page:
     """The place in the list of hits at which a page begins, and what a cursor says of that list.
 
-    ``judged`` says whether the list took the second look; None leaves it to the request.
+    ``judged`` says whether the list was verified; None leaves it to the request.
     """
 
     place: int
@@ -40,28 +40,28 @@ class Start:
     tuning: str = ""
 
 
-def start_of(request: SearchRequest, collection_id: str) -> Start:
+def page_of(request: SearchRequest, collection_id: str) -> Page:
     """The start of a request's page. Raises ``InvalidInput`` for a cursor of another list."""
     if request.cursor is None:
-        return Start(request.offset)
+        return Page(request.offset)
     position = _Position(*position_of(request.cursor, "hits", collection_id, _Position(0, 0, 0, "-", "-")))
     if position.place > MAX_EXPORT:
         raise InvalidInput("The cursor leads too far.", hint="Send the cursor of an answer unchanged.", field="cursor")
     place = position.place + request.offset
-    return Start(place, position.generation, bool(position.judged), position.request, position.tuning)
+    return Page(place, position.generation, bool(position.judged), position.request, position.tuning)
 
 
-def check_list(start: Start, request: SearchRequest, used: UsedThreshold) -> None:
+def check_list(page: Page, request: SearchRequest, used: UsedThreshold) -> None:
     """Raise an error if a cursor continues another list than the request has: ``CursorExpired`` if tuning changed."""
-    if start.generation is None:
+    if page.generation is None:
         return
-    if start.request != _request_digest(request):
+    if page.request != _request_digest(request):
         raise InvalidInput(
             "The cursor was made for another request.",
             hint="Repeat its request; only top_k, offset, what is counted and the form of hits may differ.",
             field="cursor",
         )
-    if start.tuning != digest_of(repr(used)):
+    if page.tuning != digest_of(repr(used)):
         raise CursorExpired(
             "The collection's threshold or calibration has changed since the cursor was made.",
             hint="Search again without a cursor.",

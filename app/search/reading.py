@@ -39,7 +39,7 @@ def check_accepted(mode: AnyMode, request: SearchRequest) -> None:
 
 
 def _refusals(mode: AnyMode, request: SearchRequest) -> Iterator[InvalidInput]:
-    accepts, spans, noun = mode.accepts, request.spans, f"{mode.unit}s"
+    accepts, spans, noun = mode.accepts, request.spans, f"{mode.presented.unit}s"
     if request.text is None and not accepts.vector:
         yield _refused(mode, "reads words, which a vector does not have", "Give a text", "vector")
     if request.stemming and not accepts.stemming:

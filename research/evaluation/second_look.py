@@ -11,7 +11,7 @@ from app.requests import VERIFIED, SearchRequest
 from app.search.answers import Hit
 from app.search.mode import available_modes
 from app.search.service import SearchService
-from app.search.verification.stage import blended, rank_key
+from app.search.verification.ordering import blended, rank_key
 from app.texts.spans import SpanService
 from indexer.types import Recipe
 from models.verifier.types import LIKELY, Pair

@@ -15,11 +15,11 @@ from app.collections.recipes import CollectionOptions
 from app.collections.service import CollectionService
 from app.encoders.encoders import Encoders
 from app.recipes import Choice
-from app.requests import Boundaries, Mode, Ranking, SearchRequest, SpanChoice
+from app.requests import Boundaries, ModeName, Ranking, SearchRequest, SpanChoice
 from app.search.answers import Hit
 from app.search.mode import AnyMode, available_mode, load_modes
 from app.search.service import SearchService
-from app.search.verification.stage import order_of
+from app.search.verification.ordering import order_of
 from indexer.engine.query import Filter, Grouping
 from indexer.indexing.pipeline import IndexJob
 from indexer.representations.registry import representations
@@ -48,7 +48,7 @@ class Setup:
 
     encoder: str
     bounds: SpanBounds
-    mode: Mode = "best_span"
+    mode: ModeName = "best_span"
     ranking: Ranking = "span_score"
     boundaries: Boundaries = "any"
     nugget_ratio: float | None = None

@@ -127,7 +127,7 @@ def write_scale(folder: Path, scale: Scale) -> None:
     """Put the scale into the config of a verifier's weights."""
     path = folder / "config.json"
     config = json.loads(path.read_text("utf-8"))
-    config["scale"] = {"intercept": scale.intercept, "weights": scale.weights._asdict(), "even": scale.even}
+    config["scale"] = {"intercept": scale.intercept, "weights": scale.weights._asdict(), "even": scale.decision_point}
     path.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", "utf-8")
     record_checksums(folder)
 

@@ -20,7 +20,7 @@ from app.search.export import export
 from app.search.federated import search_several
 from app.search.mode import load_modes
 from app.search.service import SearchService, encode, finish, scan
-from app.search.verification.stage import Ordered
+from app.search.verification.ordering import Ordered
 from app.texts.requests import SpansRequest
 from app.texts.spans import SpanService
 from models.encoders.hashing import HashingEncoder
@@ -40,7 +40,7 @@ TEXTS = [
 class Reader:
     """A verifier that likes texts with an exclamation mark."""
 
-    even, least = 0.6, 0.4
+    decision_point, least = 0.6, 0.4
 
     def __init__(self) -> None:
         self.read: list[Pair] = []

@@ -15,7 +15,7 @@ import numpy as np
 from app.requests import ARRANGED_WITHOUT_THRESHOLD, MAX_ARRANGED, SearchRequest
 from app.search.aggregation.keys import CountedKey, Scalar, Sorting, counted_keys, field_of, sorting_of
 from app.search.answers import Arranged, Bucket, KeyCounts, UsedThreshold
-from app.search.literal import Found
+from app.search.literal import RankedRows
 from app.search.mode import AnyMode
 from app.search.threshold import no_number, reaching
 from indexer.engine.query import Filter
@@ -26,7 +26,6 @@ from indexer.reading.filter_fields import check_known
 from indexer.reading.row_values import DocumentNumber, documents_of, texts_of, values_of
 from indexer.segments.columns import canonical, value_key
 from indexer.tuning import Tuning
-from indexer.types import Recipe
 from models.errors import InvalidInput
 from models.text.words import words
 from models.types import JsonValue
@@ -39,7 +38,7 @@ MAX_PERIODS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Aggregation:
     """A request's options for the list of its hits, parsed. ``collapse`` is a key; with ``by_text`` hits of one text.
 
     ``limit`` is the number of hits that are read, so that one more says whether there are more.
@@ -53,8 +52,10 @@ class Plan:
     counts: tuple[CountedKey, ...] = ()
 
 
-def plan_of(request: SearchRequest, mode: AnyMode, snapshot: Snapshot, used: UsedThreshold) -> Plan | None:
-    """The plan of a request; None if its hits are shown as they are found.
+def aggregation_of(
+    request: SearchRequest, mode: AnyMode, snapshot: Snapshot, used: UsedThreshold
+) -> Aggregation | None:
+    """The aggregation of a request; None if its hits are shown as they are found.
 
     Raises ``InvalidInput``, with the field, for what cannot be done with the hits of the mode or the collection.
     """
@@ -62,7 +63,7 @@ def plan_of(request: SearchRequest, mode: AnyMode, snapshot: Snapshot, used: Use
         return None
     by_text = request.collapse == TEXT
     collapse = None if by_text or request.collapse is None else field_of(request.collapse, "collapse")
-    plan = Plan(
+    aggregation = Aggregation(
         ARRANGED_WITHOUT_THRESHOLD if used.value is None else MAX_ARRANGED,
         sorting_of(request.sort),
         collapse,
@@ -70,19 +71,21 @@ def plan_of(request: SearchRequest, mode: AnyMode, snapshot: Snapshot, used: Use
         request.per_document,
         counted_keys(request.counts),
     )
-    _check_threshold(plan, mode, used)
-    if by_text:
-        _check_texts(snapshot.recipe)
-    check_keys(mode, snapshot, _keys(plan), request.filter)
-    return plan
+    _check_threshold(aggregation, mode, used)
+    if by_text and not snapshot.stores_text:
+        raise InvalidInput(
+            "The collection stores no texts to collapse hits by.", hint="Collapse them by a key.", field="collapse"
+        )
+    check_keys(mode, snapshot, _keys(aggregation), request.filter)
+    return aggregation
 
 
-def _check_threshold(plan: Plan, mode: AnyMode, used: UsedThreshold) -> None:
-    if used.value is not None or not (plan.sort or plan.counts):
+def _check_threshold(aggregation: Aggregation, mode: AnyMode, used: UsedThreshold) -> None:
+    if used.value is not None or not (aggregation.sort or aggregation.counts):
         return
     if used.source == "auto":
         raise no_number(mode.name)
-    option = "sort" if plan.sort else "counts"
+    option = "sort" if aggregation.sort else "counts"
     raise InvalidInput(
         f"Without a threshold everything is a hit: {option} needs one.",
         hint="Give threshold, or set one for the collection.",
@@ -90,20 +93,13 @@ def _check_threshold(plan: Plan, mode: AnyMode, used: UsedThreshold) -> None:
     )
 
 
-def _check_texts(recipe: Recipe) -> None:
-    if not recipe.stores_text:
-        raise InvalidInput(
-            "The collection stores no texts to collapse hits by.", hint="Collapse them by a key.", field="collapse"
-        )
-
-
-def _keys(plan: Plan) -> Iterator[tuple[str, Field]]:
-    """The keys of a plan, each with its option."""
-    yield from (("counts", each.field) for each in plan.counts)
-    if plan.sort:
-        yield "sort", plan.sort.field
-    if plan.collapse:
-        yield "collapse", plan.collapse
+def _keys(aggregation: Aggregation) -> Iterator[tuple[str, Field]]:
+    """The keys of a aggregation, each with its option."""
+    yield from (("counts", each.field) for each in aggregation.counts)
+    if aggregation.sort:
+        yield "sort", aggregation.sort.field
+    if aggregation.collapse:
+        yield "collapse", aggregation.collapse
 
 
 def check_keys(mode: AnyMode, snapshot: Snapshot, keys: Iterable[tuple[str, Field]], filter: Filter) -> None:
@@ -113,7 +109,7 @@ def check_keys(mode: AnyMode, snapshot: Snapshot, keys: Iterable[tuple[str, Fiel
     """
     asked = list(keys)
     for option, field in asked:
-        if mode.unit == "document" and field.level == "part":
+        if mode.presented.unit == "document" and field.level == "part":
             raise InvalidInput(
                 f"Mode {mode.name} finds documents, which have no metadata of parts.",
                 hint="Name a key of documents.",
@@ -122,28 +118,30 @@ def check_keys(mode: AnyMode, snapshot: Snapshot, keys: Iterable[tuple[str, Fiel
     check_known(snapshot, asked, filter)
 
 
-def arranged(plan: Plan, snapshot: Snapshot, found: Found, used: UsedThreshold, tuning: Tuning) -> Found:
-    """The list that a plan makes of results.
+def aggregated(
+    aggregation: Aggregation, snapshot: Snapshot, found: RankedRows, used: UsedThreshold, tuning: Tuning
+) -> RankedRows:
+    """The list that a aggregation makes of results.
 
     Raises ``InvalidInput`` if more hits are to be sorted or counted than are read.
     """
-    complete = len(found) <= plan.limit
-    if not complete and (plan.sort or plan.counts):
+    complete = len(found) <= aggregation.limit
+    if not complete and (aggregation.sort or aggregation.counts):
         raise InvalidInput(
-            f"More than {plan.limit:,} hits reach the threshold; no more are sorted or counted.",
+            f"More than {aggregation.limit:,} hits reach the threshold; no more are sorted or counted.",
             hint="Choose a higher threshold, or a filter.",
             field="threshold",
         )
-    rows = found.rows[: plan.limit]
+    rows = found.rows[: aggregation.limit]
     is_hit = reaching(np.array([row.cosine for row in rows], np.float64), used, tuning)
     hits = [rows[place] for place in np.flatnonzero(is_hit).tolist()]
-    copies = _copies(plan, snapshot, hits)
+    copies = _copies(aggregation, snapshot, hits)
     listed = hits if copies is None else list(copies)
-    if plan.per_document is not None:
-        listed = first_of_each(listed, documents_of(snapshot, listed), plan.per_document)
-    if plan.sort is not None:
-        listed = _sorted(listed, snapshot, plan.sort)
-    counts = tuple(counted(each, snapshot, hits) for each in plan.counts) or None
+    if aggregation.per_document is not None:
+        listed = first_of_each(listed, documents_of(snapshot, listed), aggregation.per_document)
+    if aggregation.sort is not None:
+        listed = _sorted(listed, snapshot, aggregation.sort)
+    counts = tuple(counted(each, snapshot, hits) for each in aggregation.counts) or None
     summary = Arranged(len(hits), len(listed), complete)
     return replace(found, rows=listed, copies=copies, arranged=summary, counts=counts)
 
@@ -173,13 +171,13 @@ def first_of_each(rows: Sequence[SpanRow], groups: Sequence[Hashable], most: int
     return kept
 
 
-def _copies(plan: Plan, snapshot: Snapshot, hits: Sequence[SpanRow]) -> dict[SpanRow, int] | None:
-    if plan.by_text:
+def _copies(aggregation: Aggregation, snapshot: Snapshot, hits: Sequence[SpanRow]) -> dict[SpanRow, int] | None:
+    if aggregation.by_text:
         texts, form = texts_of(snapshot, hits), snapshot.recipe.text
         folded = {text: words(text, form) or text for text in dict.fromkeys(texts)}
         return collapsed(hits, [folded[text] for text in texts])
-    if plan.collapse is not None:
-        return collapsed(hits, values_of(snapshot, hits, plan.collapse, _group_of))
+    if aggregation.collapse is not None:
+        return collapsed(hits, values_of(snapshot, hits, aggregation.collapse, _group_of))
     return None
 
 

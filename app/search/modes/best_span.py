@@ -2,17 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 import numpy as np
-from jaxtyping import Float, Float32, Int32
+from jaxtyping import Float
 
 from app.answers import described, optional
 from app.encoders.encoders import Encoders
 from app.requests import SearchRequest
 from app.search.answers import TextSpan
-from app.search.mode import Accepts, BatchQuery, SearchMode, Total
+from app.search.mode import Accepts, BatchQuery, Countable, Mode, Presented, Total
 from app.search.reading import check_span_choice, query_vector
+from app.search.span_queries import SpanQuery, TokenizedQuery, terms_of, vectors_of
 from indexer.arrays import EXCLUDED, LONGEST, SpanTerms
 from indexer.engine.exhaustive_count import SpanCounts
 from indexer.engine.multi_query import QueryBatch, SpansOverFloor
@@ -28,43 +29,6 @@ from models.ops.span_score import COSINE, SpanScore
 from models.text import units
 from models.text.borders import count_sentences
 from models.types import QueryVectors
-
-QueryVector: TypeAlias = Float32[np.ndarray, " dim"]
-
-
-@dataclass(frozen=True, slots=True)
-class SpanQuery:
-    """A query for spans: its vector, the units of its text, 0 if unknown, its sentences, and the score of spans."""
-
-    vector: QueryVector
-    units: int
-    sentences: int
-    score: SpanScore
-
-
-@dataclass(frozen=True, slots=True)
-class TokenizedQuery:
-    """The token ids of a query text, its units and sentences, and the score of spans."""
-
-    ids: Int32[np.ndarray, " tokens"]
-    units: int
-    sentences: int
-    score: SpanScore
-
-    def encoded(self, vector: QueryVector) -> SpanQuery:
-        """The query with its vector."""
-        return SpanQuery(vector, self.units, self.sentences, self.score)
-
-
-def vectors_of(queries: Sequence[SpanQuery]) -> QueryVectors:
-    """The vectors of queries."""
-    return np.stack([query.vector for query in queries])
-
-
-def terms_of(queries: Sequence[SpanQuery]) -> SpanTerms:
-    """The terms of queries that share a score."""
-    counts = np.array([(query.units, query.sentences) for query in queries])
-    return SpanTerms.of(queries[0].score, counts[:, 0], counts[:, 1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,42 +141,52 @@ def _span_within(request: SearchRequest, query: SpanQuery, whole: ScoredSpan) ->
     return SpanWithin(best.start, best.end, best.text, score, share)
 
 
-class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery]):
+class SpanHits(Presented[SpanQuery]):
+    """Spans, explained by their units."""
+
+    is_on_scale = True
+    explanation = Explanation
+
+    def explain(self, request: SearchRequest, query: SpanQuery, span: ScoredSpan, total: Total) -> Explanation:
+        """The terms of the span's score."""
+        return explained(request, query, span)
+
+
+class BestSpan(Mode[TokenizedQuery | SpanQuery, SpanQuery]):
     """Spans by the cosine of their mean unit vector with the query's vector, their length and their borders."""
 
     name = "best_span"
-    is_on_scale = True
     accepts = Accepts(vector=True, query_units=True, ranking=True)
-    explanation = Explanation
+    presented = SpanHits()
 
     def __init__(self, encoders: Encoders) -> None:
         self._encoders = encoders
+
+    @property
+    def countable(self) -> "SpanCounting":
+        """The counts and cosines of spans."""
+        return SpanCounting(self)
 
     def fingerprint(self, recipe: Recipe) -> str:
         """The fingerprint of the encoder and its span score."""
         return self._encoders.span_score(recipe.encoder, recipe.fingerprint).fingerprint_of(recipe.fingerprint)
 
-    def score_fingerprint(self, request: SearchRequest, recipe: Recipe) -> str:
-        """The same, or the encoder's alone for requests that rank by cosine."""
-        return self._score(request, recipe).fingerprint_of(recipe.fingerprint)
-
     def load(self, recipe: Recipe) -> None:
         """Load the collection's encoder, and what restores its texts if they are not stored."""
         self._encoders.warm_up(recipe)
-        if not recipe.stores_text:
-            self._encoders.texts(recipe)
 
     def read(self, request: SearchRequest, recipe: Recipe) -> TokenizedQuery | SpanQuery:
         """Tokenize a text that fits into one window, or normalize a vector."""
         check_span_choice(request.spans, recipe.bounds)
-        score = self._score(request, recipe)
+        score = self.score_of(request, recipe)
         if request.text is None:
             return SpanQuery(query_vector(request, recipe.dim), request.query_units or 0, 1, score)
         (tokens,) = query_tokens(self._encoders.matching(recipe), [request.text], recipe.text)
         spans = units.split(request.text, recipe.text)
         return TokenizedQuery(tokens.ids, len(spans), count_sentences(request.text, spans, recipe.text), score)
 
-    def _score(self, request: SearchRequest, recipe: Recipe) -> SpanScore:
+    def score_of(self, request: SearchRequest, recipe: Recipe) -> SpanScore:
+        """The score that ranks the spans of a request."""
         if request.ranking == "cosine":
             return COSINE
         return self._encoders.span_score(recipe.encoder, recipe.fingerprint)
@@ -223,10 +197,6 @@ class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery]):
         vectors = iter(encode_query_tokens(self._encoders.matching(recipe), ids) if ids else ())
         return [query.encoded(next(vectors)) if isinstance(query, TokenizedQuery) else query for query in queries]
 
-    def span_query(self, query: SpanQuery) -> SpanQuery:
-        """The query itself."""
-        return query
-
     def segment_query(self, snapshot: Snapshot, queries: Sequence[SpanQuery], selection: Selection) -> BatchQuery:
         """The best spans for every query, by the same score, from one pass over memory; or whole spans."""
         vectors = vectors_of(queries)
@@ -234,10 +204,26 @@ class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery]):
             return WholeSpans(vectors, queries[0].score, np.array([query.units for query in queries]))
         return SpanScan(vectors, _terms(queries, selection), least=_least(selection))
 
+
+class SpanCounting(Countable[SpanQuery]):
+    """The counts and cosines of spans."""
+
+    def __init__(self, mode: BestSpan) -> None:
+        super().__init__(mode)
+        self._spans = mode
+
+    def score_fingerprint(self, request: SearchRequest, recipe: Recipe) -> str:
+        """The same, or the encoder's alone for requests that rank by cosine."""
+        return self._spans.score_of(request, recipe).fingerprint_of(recipe.fingerprint)
+
+    def span_query(self, query: SpanQuery) -> SpanQuery:
+        """The query itself."""
+        return query
+
     def exhaustive_query(self, snapshot: Snapshot, queries: Sequence[SpanQuery], selection: Selection) -> BatchQuery:
         """The spans over the floor: a segment is read once for the whole batch, and nothing else is computed."""
         if selection.boundary or selection.floor is None:
-            return self.segment_query(snapshot, queries, selection)
+            return self._spans.segment_query(snapshot, queries, selection)
         batch = QueryBatch(vectors_of(queries), _terms(queries, selection))
         return SpansOverFloor(batch, max(_least(selection), selection.floor))
 
@@ -253,14 +239,6 @@ class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery]):
             return WholeSpanCounts(query.vector, query.score, query.units)
         least = None if floor is None else max(_least(selection), floor)
         return SpanCounts(query.vector, least, _terms([query], selection))
-
-    def readable(self, spans: list[ScoredSpan]) -> list[ScoredSpan]:
-        """The same spans; of a collection that does not store texts, at places that restore them."""
-        return self._encoders.readable(spans)
-
-    def explain(self, request: SearchRequest, query: SpanQuery, span: ScoredSpan, total: Total) -> Explanation:
-        """The terms of the span's score."""
-        return explained(request, query, span)
 
     def text_cosines(self, queries: Sequence[SpanQuery], texts: Sequence[SpanQuery]) -> Float[np.ndarray, " pairs"]:
         """The score of a whole text: the cosine of two query vectors, and the terms of its length and its borders."""

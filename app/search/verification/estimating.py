@@ -1,7 +1,7 @@
 """An estimate of the likely matches of a collection, by a sample of what a search does not show.
 
 No sentence whose best span is less similar than ``Verifier.least`` is likely. The others are ranked by similarity and
-drawn from strata, as label candidates are; the second look judges those. The same search of the same generation draws
+drawn from strata, as label candidates are; those are judged. The same search of the same generation draws
 the same sentences.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from app.search import literal
-from app.search.verification.stage import Results, SecondLook
+from app.search.verification.stage import HitVerifier, Results
 from app.search.verification.stratified_sampling import BINS, RankedPairs, bins_of, draw_strata
 from indexer.engine.best_sentence import sentences_of
 from indexer.engine.query import EVERYTHING, Selection
@@ -39,19 +39,19 @@ class Estimate:
     high: int
 
 
-def likely_matches(look: SecondLook, results: Results, terms: Terms) -> Estimate:
+def likely_matches(verifier: HitVerifier, results: Results, terms: Terms) -> Estimate:
     """The number of sentences that are likely matches of a search's phrase, among those that its filter selects.
 
     At most ``SAMPLE`` are judged: all of them where there are no more, and the number is then exact. ``terms`` are the
     words of the phrase whose occurrences rank first.
     """
-    rows = _candidates(look, results, terms)
+    rows = _candidates(verifier, results, terms)
     raw = raws(np.array([row.cosine for row in rows], np.float64))
     counts = np.bincount(bins_of(raw), minlength=BINS)[None]
-    ranked = RankedPairs.of(raw)
-    samples = draw_strata(counts, look.even_of(results), SAMPLE, np.random.default_rng(_SEED)) if rows else []
+    ranked, near = RankedPairs.of(raw), verifier.decision_point_of(results)
+    samples = draw_strata(counts, near, SAMPLE, np.random.default_rng(_SEED)) if rows else []
     drawn = [ranked.rows(sample.stratum)[sample.ranks[0]] for sample in samples]
-    (verdicts,) = look.verdicts([results.of_rows([rows[at] for of in drawn for at in of.tolist()])])
+    (verdicts,) = verifier.verdicts([results.of_rows([rows[at] for of in drawn for at in of.tolist()])])
     likely = np.array([verdict.judgement.is_likely for verdict in verdicts], bool)
     parts = np.split(likely, np.cumsum([len(of) for of in drawn])[:-1]) if drawn else []
     return estimated(np.array([sample.stratum.population for sample in samples], np.int64), parts)
@@ -96,12 +96,12 @@ def _interval(
     return low, high
 
 
-def _candidates(look: SecondLook, results: Results, terms: Terms) -> list[SpanRow]:
+def _candidates(verifier: HitVerifier, results: Results, terms: Terms) -> list[SpanRow]:
     """The best span of every sentence that may be likely."""
-    (span,) = look.span_queries([results])
-    floor = float(cosine_from_raw(look.least_of(results))) - 1e-9
+    (span,) = verifier.span_queries([results])
+    floor = float(cosine_from_raw(verifier.least_of(results))) - 1e-9
     selection = Selection(EVERYTHING, filter=results.request.filter)
-    spans = literal.count(results.snapshot, look.spans, span, terms, floor, selection).spans
+    spans = literal.count(results.snapshot, verifier.spans, span, terms, floor, selection).spans
     best: dict[tuple[str, int], SpanRow] = {}
     for scored in map(spans.row, range(len(spans.cosines))) if spans else ():
         place = cast("Place", scored.place)

@@ -27,7 +27,7 @@ def marked_places(
     These are whole sentences and documents, occurrences of the phrase's own words, and spans whose form was asked for.
     No marked span takes in another judged result, nor words between them that both might.
     """
-    if not mode.is_on_scale or request.spans != SpanChoice():
+    if not mode.presented.is_on_scale or request.spans != SpanChoice():
         return [None] * len(rows)
     return [None if row.cosine >= EXACT else _marked(snapshot, row, judged) for row in rows]
 

@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float, Int
 
 from app.answers import described, optional
 from app.search.answers import TextSpan
-from app.search.modes.best_span import SpanQuery, TokenizedQuery
+from app.search.span_queries import SpanQuery, TokenizedQuery
 from indexer.engine.rows import SpanRows
 from indexer.engine.whole_spans import WholeSpanScores, score_whole_spans
 from indexer.segments.reader import Segment
