@@ -26,6 +26,7 @@ COPY models ./models
 COPY indexer ./indexer
 COPY app ./app
 COPY migrations ./migrations
+COPY plugins ./plugins
 
 FROM sources AS build-serving
 # Further extras, such as `ray` for the nodes of a cluster.
@@ -34,13 +35,13 @@ ARG EXTRAS=
 ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
 RUN python -m venv /opt/spanseek \
     && pip install -c constraints.txt torch ${TORCH_INDEX:+--index-url "${TORCH_INDEX}"} \
-    && pip install -c constraints.txt ./client ".[cluster,cpu,files,oidc,postgres,telemetry]" ${EXTRAS:+".[${EXTRAS}]"}
+    && pip install -c constraints.txt ./client ./plugins/* ".[bucket,cpu,files,oidc,postgres,telemetry]" ${EXTRAS:+".[${EXTRAS}]"}
 
 FROM sources AS build-indexing
 ARG TORCH_INDEX_GPU=
 RUN python -m venv /opt/spanseek \
     && pip install -c constraints.txt torch ${TORCH_INDEX_GPU:+--index-url "${TORCH_INDEX_GPU}"} \
-    && pip install -c constraints.txt ./client ".[cluster,files,gpu,oidc,postgres,telemetry]"
+    && pip install -c constraints.txt ./client ./plugins/* ".[bucket,files,gpu,oidc,postgres,telemetry]"
 
 FROM base AS runtime
 ENV SPANSEEK_DATA_DIR=/data \

@@ -1,34 +1,52 @@
-# Two commands matter: `make run` and `make test`. Everything else is theirs, or for those who change the code.
-PYTHON ?= python3.11
+# `make` lists the targets. Two matter: `make run` and `make test`.
+PYTHON ?= $(or $(shell command -v python3.11),python3)
+# Compiled modules are kept, also where the environment says otherwise: every process of the tests imports them.
+unexport PYTHONDONTWRITEBYTECODE
 VENV := .venv
 BIN := $(VENV)/bin
-# Where torch comes from, if not from the default index: an index of CPU-only builds spares a few gigabytes.
-TORCH_INDEX ?=
+# Where builds of torch lie beside the default index. Those for CPUs are 200 MB, those for NVIDIA GPUs several gigabytes.
+TORCH_INDEX ?= $(if $(shell command -v nvidia-smi),,https://download.pytorch.org/whl/cpu)
+PLUGINS := $(wildcard plugins/*/pyproject.toml)
 STAMP := $(VENV)/.installed
+# Two processes of one thread each: threads that wait for each other's cores take longer.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --durations=30 --durations-min=1
 
-.PHONY: setup run test test-all test-ray conformance faults soak sbom audit generators typescript lint docs bench clean
+.DEFAULT_GOAL := help
+.PHONY: help setup run test test-ci test-all test-ray conformance faults soak sbom audit generators typescript lint docs bench clean
 
-setup: $(STAMP)
+help:  ## List the targets.
+	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
-$(STAMP): pyproject.toml client/pyproject.toml research/pyproject.toml constraints.txt
-	rm -rf *.egg-info client/*.egg-info research/*.egg-info  # stale ones would hide new entry points
+setup: $(STAMP)  ## Install everything into .venv, pinned by constraints.txt.
+
+$(STAMP): pyproject.toml client/pyproject.toml research/pyproject.toml $(PLUGINS) constraints.txt
+	rm -rf *.egg-info client/*.egg-info research/*.egg-info plugins/*/*.egg-info  # stale ones would hide new entry points
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install -qq --upgrade pip
-	$(BIN)/pip install -qq -c constraints.txt torch $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX))
-	$(BIN)/pip install -qq -c constraints.txt -e 'client[haystack,langchain,llama-index,mcp]' \
-		-e '.[cluster,cpu,files,oidc,postgres,ray,telemetry,dev]' -e research
+	$(BIN)/pip install -qq -c constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) torch
+	$(BIN)/pip install -qq -c constraints.txt $(PLUGINS:%/pyproject.toml=-e %) \
+		-e 'client[haystack,langchain,llama-index,mcp]' -e '.[bucket,cpu,files,oidc,postgres,ray,telemetry,dev]' -e research
 	touch $(STAMP)
 
-run: setup
+run: setup  ## Index the samples, and serve the page and the API on http://127.0.0.1:8000.
 	$(BIN)/spanseek index --collection sample --source samples/documents
+	@echo
+	@echo 'The page: http://127.0.0.1:8000/?q=I+never+received+my+package'
+	@echo "From another shell: $(BIN)/spanseek search 'I never received my package' --collection sample"
+	@echo
 	$(BIN)/spanseek serve
 
-# The product without its long tests. Two processes, each of one thread: threads that wait for each other's cores take longer.
-test: setup
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal tests models indexer app client --ignore tests/research
+# The core. `make test TESTS=plugins/files` runs other tests instead.
+TESTS ?= tests models indexer app client --ignore tests/research
+test: setup  ## Run the core's tests, in five minutes on two idle cores.
+	$(PYTEST) $(TESTS)
+
+# What `.ci/run` adds to `make test`: longer tests, and those of research and of plug-ins that changed.
+test-ci: setup  ## Run what continuous integration adds to `make test`.
+	$(PYTEST) -m 'ci and not slow'
+	set -- $$($(BIN)/python -m tests.changed); if [ $$# -gt 0 ]; then $(PYTEST) -m 'not slow' "$$@"; fi
 
 # Generators of clients, apart from the product: their dependencies differ.
-generators: .generators/.installed
+generators: .generators/.installed  ## Install generators of API clients, for the tests that run them.
 
 .generators/.installed:
 	$(PYTHON) -m venv .generators
@@ -37,46 +55,46 @@ generators: .generators/.installed
 	touch $@
 
 # The TypeScript client: its types from the server's code, then client/typescript/dist.
-typescript: setup generators
+typescript: setup generators  ## Build the TypeScript client.
 	$(BIN)/python -m docs.openapi_document client/typescript/openapi.json
 	ln -sfn ../../.generators/node_modules client/typescript/node_modules
 	cd client/typescript && npm run --silent build
 
-# Everything, research and the long tests included: what continuous integration runs. What failed beside others runs
-# once more, alone; a test that passes then is flaky, and listed.
-test-all: setup
+# Every database, executor, theme, wheel and generator; property tests with a fresh seed, which SEED=N repeats.
+SEED ?= $(shell $(PYTHON) -c 'import secrets; print(secrets.randbelow(10**9))')
+test-all: setup  ## Run every test, before a release: hours. SEED=N repeats a run of the property tests.
 	-$(MAKE) generators  # without them their tests are skipped
-	export HYPOTHESIS_PROFILE=thorough OMP_NUM_THREADS=1; \
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m '' || { [ $$? = 1 ] && $(BIN)/python -m pytest -v -m '' --last-failed --last-failed-no-failures none --maxfail 1 \
-		&& echo 'Flaky: the tests above failed first and passed alone. Mend them.'; }
+	@echo 'Property tests: SEED=$(SEED)'
+	HYPOTHESIS_PROFILE=thorough $(PYTEST) -m '' --hypothesis-seed=$(SEED)
+	$(MAKE) sbom audit
 
 # All routes by the actors of a Ray cluster on this machine, then what such a cluster promises; ten minutes and more.
-test-ray: setup
+test-ray: setup  ## Run all routes on a Ray cluster of this machine.
 	TEST_EXECUTOR=ray OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile tests/integration/http
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m '' tests/integration/test_cluster.py tests/integration/test_cluster_nodes.py \
 		tests/integration/test_cluster_buckets.py tests/contracts/test_executors.py tests/faults/test_cluster_faults.py
 
 # Every operation of the HTTP API with 200 requests that its description allows or does not; it takes minutes.
-conformance: setup
+conformance: setup  ## Send 200 valid and invalid requests to every operation of the HTTP API.
 	OPENAPI_EXAMPLES=200 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m slow tests/e2e/test_openapi_conformance.py
 
 # What docs/reliability.md promises, as often as FAULT_ROUNDS says; one round takes hours. The suite runs a short form.
 FAULT_ROUNDS ?= 1
-faults: setup
+faults: setup  ## Prove every promise of docs/reliability.md: hours.
 	FAULT_ROUNDS=$(FAULT_ROUNDS) OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m '' tests/faults
 
 # Ten times the load that a server bears, then mixed load, for so many seconds each.
 SECONDS ?= 300
-soak: setup
+soak: setup  ## Overload a server, then run mixed load, for SECONDS each.
 	$(BIN)/python -m tests.faults.soak overload --seconds $(SECONDS)
 	$(BIN)/python -m tests.faults.soak soak --seconds $(SECONDS)
 
 # A bill of materials of what is installed (CycloneDX, sbom.json), and known vulnerabilities of what constraints.txt pins,
 # which asks a database on the network. Their tools live apart from the product.
-sbom: setup .supply/.installed
+sbom: setup .supply/.installed  ## Write a bill of materials (CycloneDX, sbom.json).
 	.supply/bin/cyclonedx-py environment --output-reproducible --output-file sbom.json $(BIN)/python
 
-audit: .supply/.installed
+audit: .supply/.installed  ## Ask for known vulnerabilities of the pinned versions.
 	.supply/bin/pip-audit --requirement constraints.txt --no-deps --disable-pip
 
 .supply/.installed:
@@ -84,19 +102,20 @@ audit: .supply/.installed
 	.supply/bin/pip install -qq 'cyclonedx-bom>=7.5,<8' 'pip-audit>=2.10,<3'
 	touch $@
 
-lint: setup
+lint: setup  ## Check style, types, layers, sizes and the reasons of slow tests.
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.lint
+	$(BIN)/mypy
 
 # The tables of options in docs, from the code.
-docs: setup
+docs: setup  ## Write the tables of options in docs from the code.
 	$(BIN)/python -m docs.generate
 
-bench: setup
+bench: setup  ## Benchmark indexing and search on the samples.
 	$(BIN)/python -m research.benchmarks.indexing --source samples/documents
 	$(BIN)/spanseek bench --source samples/documents --units 1e4 --queries 100 --engines scan,faiss_flat_spans,bm25s
 
-clean:
+clean:  ## Remove what these targets have made.
 	rm -rf $(VENV) .generators .supply sbom.json build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -2,12 +2,14 @@
 
 import os
 from importlib.util import find_spec
+from pathlib import Path
 
 import hypothesis
 import pytest
 from jaxtyping import install_import_hook
 
 from tests import checking
+from tests.costs import Costs
 from tests.examples import examples
 
 # Kernels are left out: numba compiles them, and their wrappers' shapes are the callers' as well.
@@ -65,6 +67,8 @@ collect_ignore_glob += [
 ]
 collect_ignore_glob += ["client/spanseek/mcp/*"] if find_spec("mcp") is None else ["client/spanseek/mcp/__main__.py"]
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "false"
+_TESTS = Path(__file__).parent / "tests"
+_HTTP, _PAGE = _TESTS / "integration" / "http", _TESTS / "e2e" / "page"
 checking.install()
 install_import_hook(CHECKED, "tests.checking.checked")
 
@@ -81,6 +85,25 @@ hypothesis.settings.register_profile(
     suppress_health_check=[hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.data_too_large],
 )
 hypothesis.settings.load_profile("spanseek")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give tests of HTTP and of the page their tiers.
+
+    HTTP tests run on SQLite in CI and on PostgreSQL in `make test-all`, those marked ``smoke`` a tier earlier.
+    """
+    for item in items:
+        is_smoke = item.get_closest_marker("smoke") is not None
+        if item.get_closest_marker("postgresql") is not None:
+            item.add_marker("ci" if is_smoke else "slow")
+        elif item.path.is_relative_to(_PAGE) or (item.path.parent == _HTTP and not is_smoke):
+            item.add_marker("ci")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Count the CPU time of tests; ``TEST_COSTS`` names a file for the figures of all."""
+    config.pluginmanager.register(Costs(os.environ.get("TEST_COSTS")))
 
 
 @pytest.fixture(autouse=True, scope="session")

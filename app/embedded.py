@@ -20,9 +20,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from app.composition import make_encoders, open_store
 from app.http.auth import AnonymousAccess
 from app.main import listen, prepare, require_keys, run, url_of
+from app.plugins import settings_classes
+from app.services import make_encoders, open_store
 from app.settings import Settings
 from indexer.catalog import schema
 from indexer.disk import full_disk_named, path_refused
@@ -66,7 +67,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _refuse_unknown(names: Sequence[str]) -> None:
     """Raise ``InvalidInput`` for a name among the options of ``spanseek.open`` that is no setting."""
-    known = Settings.model_fields
+    known = {name for kind in settings_classes() for name in kind.model_fields}
     for name in names:
         if name.lower() not in known:
             near = "".join(f"Did you mean {each}? " for each in get_close_matches(name.lower(), known, 1))

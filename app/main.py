@@ -3,27 +3,27 @@
 import logging
 import math
 import os
+import resource
 import socket
 from collections.abc import Callable
 from contextlib import closing
 from types import FrameType
+from typing import Any
 
 import uvicorn
 
-from app.composition import make_encoders, open_store, require_data_folder
 from app.encoders.encoders import Encoders
 from app.http.app import create_app
 from app.http.auth import AnonymousAccess
-from app.http.connections import connection_options, raise_descriptor_limit
 from app.http.hosts import is_loopback
 from app.logs import FORMATS, JsonFormatter
+from app.services import make_encoders, open_store, require_data_folder
 from app.settings import Settings
 from indexer.catalog import schema
 from indexer.catalog.collections import Catalog
 from indexer.catalog.keys import any_keys
 from indexer.kernels import threading_layer
 from models.errors import InvalidInput, SpanseekError
-from models.kernels.bus_errors import survive_lost_pages
 
 _log = logging.getLogger(__name__)
 
@@ -59,7 +59,6 @@ def serve(settings: Settings, encoders: Encoders | None = None) -> None:
 def prepare(settings: Settings) -> None:
     """Set up the process and check the data folder, before anything is loaded. Raises a ``SpanseekError``."""
     set_passive_wait_policy()
-    survive_lost_pages()
     _set_up_logging(settings.log_level, settings.log_format)
     raise_descriptor_limit()
     require_data_folder(settings)
@@ -82,12 +81,41 @@ def run(
     app = create_app(settings, encoders=encoders, access=access)
     config = uvicorn.Config(
         app,
-        log_config=None,
-        server_header=False,
-        **connection_options(settings),
+        **server_options(settings),
         timeout_graceful_shutdown=math.ceil(settings.deadline_s),
     )
     _Server(config, address, started, app.state.backend.events.close).run(sockets=[listening])
+
+
+def server_options(settings: Settings) -> dict[str, Any]:
+    """Uvicorn's options.
+
+    Its log of requests is off, as it shows paths and queries; ``MetricsMiddleware`` logs them. Its parser h11 alone
+    limits what a head without end takes; a whole head is measured by ``RequestLimitMiddleware``.
+    """
+    return {
+        "http": "h11",
+        "ws": "none",
+        "h11_max_incomplete_event_size": 2 * settings.header_limit_bytes,
+        "timeout_keep_alive": settings.keep_alive_s,
+        "log_config": None,
+        "access_log": False,
+        "server_header": False,
+        "proxy_headers": False,  # uvicorn believes anybody on this machine; see ``app.http.proxies``
+    }
+
+
+def raise_descriptor_limit() -> None:
+    """Let the process open as many files as the system allows it, and say so in the log."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == hard:
+        return
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    except (OSError, ValueError) as error:  # macOS has a lower limit than the hard one
+        _log.warning("at most %d files may be open; the limit was not raised to %d: %s", soft, hard, error)
+    else:
+        _log.info("%d files may be open: the limit (ulimit -n) was raised from %d", hard, soft)
 
 
 def set_passive_wait_policy() -> None:

@@ -7,9 +7,10 @@ A new option of all searches is one field here, and the place that obeys it.
 Field types are strict: a wrong type or an unknown field is refused, never coerced.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, TypeAlias
 
 from pydantic import (
@@ -31,9 +32,10 @@ from app.tabular import Format
 from indexer.catalog.names import MAX_ID_LENGTH
 from indexer.engine.query import Filter, Grouping, SpanLengths
 from indexer.filters.expression import MAX_COMPARISONS, Expression
-from indexer.filters.json_form import expression_of
+from indexer.filters.json_form import MAX_REQUEST_CHARACTERS, FilterBatch, expression_of
 from indexer.segments.text import OffsetUnit
 from indexer.tuning import Auto, ThresholdOn
+from models.entry_points import entry_points_of
 from models.errors import InvalidInput
 from models.fields import converted
 from models.text.borders import Boundary
@@ -45,7 +47,7 @@ MODES: Final = "spanseek.modes"
 if TYPE_CHECKING:
     ModeName: TypeAlias = str
 else:
-    ModeName = Literal[tuple(sorted(entry_points(group=MODES).names))]
+    ModeName = Literal[tuple(entry_points_of(MODES))]
 # What hits are ranked by; the paper ranks by the cosine alone.
 Ranking = Literal["span_score", "cosine"]
 Boundaries = Literal["any", "clause", "sentence", "part"]
@@ -138,8 +140,23 @@ class Body(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
+# The filters of the request that is being parsed, if it may have several.
+_BATCH: ContextVar[FilterBatch | None] = ContextVar("filters", default=None)
+
+
+@contextmanager
+def shared_filters(characters: int = MAX_REQUEST_CHARACTERS) -> Iterator[None]:
+    """Have all filters that are parsed in the block share one budget."""
+    token = _BATCH.set(FilterBatch(characters))
+    try:
+        yield
+    finally:
+        _BATCH.reset(token)
+
+
 def _expression(value: object) -> Expression | None:
-    return None if value is None else expression_of(value)
+    batch = _BATCH.get()
+    return None if value is None else expression_of(value) if batch is None else batch.expression_of(value)
 
 
 # A string, or a tree in JSON; see ``indexer.filters``.

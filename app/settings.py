@@ -1,15 +1,15 @@
 """Settings, from the environment (``SPANSEEK_...``) or a file ``.env``. Only composition roots read them."""
 
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, TypeVar
 
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from models.backbones.packages import DEFAULT
 from models.encoders.registry import EncoderOptions
+from models.entry_points import entry_points_of
 
 CATALOG_FILE = "catalog.sqlite3"
 
@@ -19,7 +19,7 @@ IndexEngine: TypeAlias = Literal["local", "ray"]
 if TYPE_CHECKING:
     EngineName: TypeAlias = str
 else:
-    EngineName = Literal[tuple(sorted({*EXECUTOR_OF, *entry_points(group="spanseek.executors").names}))]
+    EngineName = Literal[tuple(sorted({*EXECUTOR_OF, *entry_points_of("spanseek.executors")}))]
 
 _YEAR_S: Final = 365 * 86_400
 # A year to wait and a century to keep something, so that what is added to a time stays in the calendar.
@@ -28,10 +28,25 @@ Hours: TypeAlias = Annotated[float, Field(ge=0, le=876_000, allow_inf_nan=False)
 Days: TypeAlias = Annotated[float, Field(ge=0, le=36_500, allow_inf_nan=False)]
 
 
-class Settings(BaseSettings):
-    """All settings with defaults and descriptions; ``docs/settings.md`` lists them."""
+OfPlugin = TypeVar("OfPlugin", bound="PluginSettings")
+
+
+class PluginSettings(BaseSettings):
+    """The base of the settings of plug-ins, which have the same sources as those of the core."""
 
     model_config = SettingsConfigDict(env_prefix="SPANSEEK_", env_file=".env", extra="ignore", frozen=True)
+
+
+class Settings(PluginSettings):
+    """The settings of the core with defaults and descriptions; ``docs/settings.md`` lists them.
+
+    >>> class Greeting(PluginSettings):
+    ...     greeting: str = "Hello"
+    >>> Settings(greeting="Good morning").of(Greeting).greeting
+    'Good morning'
+    """
+
+    _given: dict[str, Any] = PrivateAttr(default_factory=dict)
 
     data_dir: Path = Field(Path("data"), description="The data folder: segments and the embedded catalog.")
     database_url: str = Field(
@@ -40,7 +55,7 @@ class Settings(BaseSettings):
     segments_url: str = Field(
         "",
         description="Where published segments lie: empty for the data folder, or a bucket that several machines share, "
-        "such as s3://BUCKET/PREFIX or file:///mnt/segments. It needs the extra cluster.",
+        "such as s3://BUCKET/PREFIX or file:///mnt/segments. It needs the extra bucket.",
     )
     segments_cache: Path | None = Field(
         None,
@@ -53,6 +68,11 @@ class Settings(BaseSettings):
         allow_inf_nan=False,
         description="Size of that folder, in GiB. Segments used least recently are removed from it, but none that is "
         "open.",
+    )
+    network_mounts: bool = Field(
+        False,
+        description="Whether segments may lie, or be cached, on a network mount such as NFS. A server ends when files "
+        "that it has mapped are cut or cannot be read.",
     )
     encoder: str = Field("slice", description="Encoder of new collections: slice, slice128, untrained or hashing.")
     backbone: str = Field(DEFAULT, description="Backbone: package:NAME, hub:OWNER/NAME, or a local folder.")
@@ -81,8 +101,7 @@ class Settings(BaseSettings):
         "auto",
         description="Search engine. auto: approximate search with exact rescoring in collections that have candidate "
         "files, else scan; scan: exact search; device: exact search on SPANSEEK_DEVICE, such as a GPU, with the "
-        "segments in its memory; materialized: every span's vector in memory; ray: as auto, by the actors of a Ray "
-        "cluster; or the name of another executor.",
+        "segments in its memory; ray: as auto, by the actors of a Ray cluster; or the name of another executor.",
     )
     ray_address: str = Field(
         "auto",
@@ -117,9 +136,6 @@ class Settings(BaseSettings):
         8_000_000,
         gt=0,
         description="Collections of at least this many units get candidate files for approximate search.",
-    )
-    materialized_limit_mb: int = Field(
-        4096, gt=0, description="Memory the materialized engine may use for span vectors, in MiB."
     )
     segment_units: int = Field(
         500_000,
@@ -206,10 +222,13 @@ class Settings(BaseSettings):
         2**16, ge=1024, description="Largest URL and headers of a request, together; larger ones are answered 431."
     )
     read_timeout_s: Seconds = Field(
-        30.0, gt=0, description="Seconds for a client to send a request, body included; then it is answered 408."
+        30.0, gt=0, description="Seconds for which the server waits for a body; then it answers 408."
     )
     keep_alive_s: int = Field(
-        5, gt=0, le=_YEAR_S, description="Seconds after which a connection without a request is closed."
+        5,
+        gt=0,
+        le=_YEAR_S,
+        description="Seconds after an answer, or before a further request, until a connection is closed.",
     )
     lease_wait_s: Seconds = Field(
         5.0,
@@ -219,7 +238,7 @@ class Settings(BaseSettings):
     connection_limit: int = Field(
         1000,
         gt=0,
-        description="Maximum number of connections; one more is answered 503. Fewer where `ulimit -n` is small.",
+        description="Maximum number of requests at once; one more is answered 503. A proxy limits connections.",
     )
     task_backlog_bytes: int = Field(
         16 * 2**30,
@@ -231,16 +250,6 @@ class Settings(BaseSettings):
     )
     task_workers: int = Field(2, gt=0, description="Threads that run tasks, each of another collection.")
     task_days: Days = Field(7.0, description="Days for which tasks that ended are kept, with their results.")
-    webhook_networks: str = Field(
-        "",
-        description="Private networks, separated by commas, that webhooks may reach, also without TLS, such as "
-        "10.1.0.0/16; all others must be public addresses with TLS.",
-    )
-    webhook_timeout_s: float = Field(10.0, gt=0, le=300, description="Seconds in which a receiver must answer.")
-    webhook_hours: Hours = Field(
-        24.0, description="Hours after which a delivery that goes on failing becomes a dead letter."
-    )
-    webhook_workers: int = Field(4, gt=0, description="Threads that send, each for one webhook at a time.")
     batch_limit: int = Field(100, gt=0, description="Maximum number of queries in one POST /search/batch.")
     audit_log: str = Field(
         "",
@@ -255,6 +264,15 @@ class Settings(BaseSettings):
         False, description="Whether the server sends traces by OpenTelemetry, which the extra telemetry installs."
     )
     log_format: str = Field("text", description="text, or json: one object a line, without texts and names.")
+
+    def __init__(self, **given: Any) -> None:  # noqa: ANN401  also options of pydantic and settings of plug-ins
+        super().__init__(**given)
+        self._given = given
+
+    def of(self, kind: type[OfPlugin]) -> OfPlugin:
+        """The settings of a plug-in, from the same sources. Raises ``ValidationError``."""
+        changed = {name: value for name, value in vars(self).items() if name in kind.model_fields}  # by ``model_copy``
+        return kind(**self._given | changed)
 
     @property
     def catalog_url(self) -> str:

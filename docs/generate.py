@@ -16,6 +16,7 @@ from typer.main import get_command
 
 from app.cli import cli
 from app.http.app import create_app
+from app.plugins import settings_classes
 from app.settings import Settings
 from docs import client_code
 
@@ -67,7 +68,8 @@ def options(name: str) -> Iterator[Option]:
 
 
 def _settings() -> Iterator[Option]:
-    for name, field in Settings.model_fields.items():
+    fields = [each for kind in settings_classes() for each in kind.model_fields.items()]
+    for name, field in fields:
         default = "none" if field.default is None else "empty" if field.default == "" else f"`{field.default}`"
         yield Option(f"SPANSEEK_{name.upper()}", default, field.description or "")
 

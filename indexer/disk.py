@@ -1,9 +1,15 @@
-"""Recognise a full or failing disk, a quota and other limits of the machine among errors of the operating system."""
+"""The disk: a full or failing one, a quota and other limits of the machine among errors of the operating system.
+
+Also folders on network mounts, whose files are not to be mapped into memory.
+"""
 
 import errno
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
 
 from indexer.errors import CatalogReadOnly, ResourcesExhausted, StorageFailed, StorageFull
 from models.errors import InvalidInput, SpanseekError
@@ -12,6 +18,42 @@ from models.errors import InvalidInput, SpanseekError
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 # Of this process, of the machine, of mappings, and of threads.
 _EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
+_MOUNTS: Final = Path("/proc/self/mounts")
+_NETWORK: Final = {"afs", "beegfs", "ceph", "cifs", "glusterfs", "lustre", "ncpfs", "nfs", "nfs4", "smb3", "smbfs"}
+_LOCAL_FUSE: Final = {"fuse.fuse-overlayfs", "fuse.gocryptfs", "fuse.mergerfs", "fuse.ntfs-3g"}
+
+
+def require_local(folder: Path, mounts: Path | None = None) -> None:
+    """Raise ``InvalidInput`` for a folder of a network mount, as Linux lists them.
+
+    When a server of files goes away, or cuts a file, reading mapped pages of it ends the process.
+    """
+    mounts = mounts or _MOUNTS
+    if not mounts.exists():
+        return
+    kind, at = _mounted(folder.resolve(), mounts.read_text())
+    if kind in _NETWORK or (kind.startswith("fuse.") and kind not in _LOCAL_FUSE):
+        raise InvalidInput(
+            f"{folder} is on a network mount ({kind} at {at}), where files may vanish while they are mapped.",
+            hint="Share segments by SPANSEEK_SEGMENTS_URL, such as file:///mnt/segments on that mount, and put "
+            "SPANSEEK_SEGMENTS_CACHE on a local disk; or set SPANSEEK_NETWORK_MOUNTS=true at your own risk.",
+            field="data_dir",
+        )
+
+
+def _mounted(folder: Path, mounts: str) -> tuple[str, Path]:
+    """The type and the place of the mount that holds a folder; the last one of those at one place counts.
+
+    >>> _mounted(Path("/data/a b/c"), "disk / ext4 rw 0 0\\nhost:/x /data/a\\\\040b nfs4 rw 0 0")
+    ('nfs4', PosixPath('/data/a b'))
+    """
+    kind, at = "", Path("/")
+    for line in mounts.splitlines():
+        _, place, type_of_it = line.split(" ")[:3]
+        mount = Path(re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), place))
+        if folder.is_relative_to(mount) and len(mount.parts) >= len(at.parts):
+            kind, at = type_of_it, mount
+    return kind, at
 
 
 @contextmanager

@@ -151,18 +151,6 @@ class MatchNotFound(SpanseekError):
     code = "match_not_found"
 
 
-class WebhookNotFound(SpanseekError):
-    """The collection has no webhook of this id."""
-
-    code = "webhook_not_found"
-
-
-class LetterNotFound(SpanseekError):
-    """The webhook has no dead letter of this number."""
-
-    code = "dead_letter_not_found"
-
-
 class NothingToUndo(SpanseekError):
     """There is no change left to undo."""
 
@@ -265,12 +253,6 @@ class PurgeIncomplete(SpanseekError):
     code = "purge_incomplete"
 
 
-class EngineMemoryLimit(SpanseekError):
-    """The engine would need more memory than it was allowed."""
-
-    code = "engine_memory_limit"
-
-
 class ExecutorUnavailable(SpanseekError):
     """The executor cannot read segments now, such as when its device is lost."""
 
@@ -278,7 +260,7 @@ class ExecutorUnavailable(SpanseekError):
 
 
 class SegmentsUnreachable(ExecutorUnavailable):
-    """No node of the cluster that answers holds a segment; or a file was cut while it was read."""
+    """No node of the cluster that answers holds a segment."""
 
     code = "segments_unreachable"
 

@@ -169,7 +169,7 @@ class Store:
     def _is_stale(self, opened: "_Opened") -> bool:
         snapshot = opened.snapshot
         is_old = self.catalog.published.get(opened.collection_id, 0) > snapshot.generation.number
-        return is_old or snapshot.is_out_of_reach or snapshot.has_lost_pages
+        return is_old or snapshot.is_out_of_reach
 
     def _present(self, name: str, opened: "_Opened | None") -> "_Opened":
         """The open snapshot if it is current, else a new one."""

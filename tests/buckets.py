@@ -14,9 +14,9 @@ import pytest
 from moto.server import create_backend_app
 from werkzeug.serving import make_server
 
-from indexer.segments.bucket import objects
-from indexer.segments.bucket.objects import open_bucket
-from indexer.segments.bucket.segments import BucketSegments
+from spanseek_bucket import objects
+from spanseek_bucket.objects import open_bucket
+from spanseek_bucket.segments import BucketSegments
 
 # What the server does to a request instead of answering well; None answers well.
 Fault = Callable[["Request"], "Answer | None"]

@@ -126,7 +126,7 @@ class SharedCluster(RayExecutor):
 BUCKETS: dict[Path, SegmentsOptions] = {}
 # Two actors on this machine, which the first query starts: mark tests that ask it as slow.
 CLUSTER = SharedCluster(ClusterOptions("local", actors=2, deadline_s=100.0), ship=Bordered.of)
-ON_CLUSTER = pytest.param(CLUSTER, marks=pytest.mark.slow)
+ON_CLUSTER = pytest.param(CLUSTER, marks=pytest.mark.slow("starts a cluster"))
 
 
 def found_by(

@@ -3,13 +3,14 @@
 import shutil
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
 import pytest
+
+from tests.waiting import until
 
 CONFIGURATION = """
 daemon off; pid {folder}/pid; error_log {folder}/error.log; worker_processes 1; {user}
@@ -52,11 +53,10 @@ def nginx(upstream: str, folder: Path) -> Iterator[str]:
 
 
 def _wait(url: str, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 60
-    while True:
+    def answers() -> bool:
         assert process.poll() is None, "nginx ended"
-        try:
-            if httpx.get(url).status_code == 200:
-                return
-        except httpx.TransportError:
-            assert time.monotonic() < deadline
+        with suppress(httpx.TransportError):
+            return httpx.get(url).status_code == 200
+        return False
+
+    until(answers)

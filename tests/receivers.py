@@ -86,7 +86,9 @@ def dripping() -> Iterator[str]:
             done.set()
 
 
-def free_port() -> int:
-    """A port on which nobody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return int(listening.getsockname()[1])
+@contextmanager
+def refusing() -> Iterator[str]:
+    """A URL whose port is taken, and on which nobody listens."""
+    with closing(socket.socket()) as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{bound.getsockname()[1]}/"

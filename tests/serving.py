@@ -5,13 +5,13 @@ import re
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 import httpx
 
 from app.settings import Settings
+from tests.waiting import until
 
 SERVE = """
 import sys
@@ -70,6 +70,4 @@ def _drain(process: subprocess.Popen[str], log: list[str]) -> None:
 
 
 def wait_until_ready(client: httpx.Client) -> None:
-    deadline = time.monotonic() + 120
-    while client.get("/health/ready", timeout=120).status_code != 200:
-        assert time.monotonic() < deadline
+    until(lambda: client.get("/health/ready").status_code == 200)

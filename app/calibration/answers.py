@@ -1,4 +1,4 @@
-"""Answers about thresholds and calibrations. They import no scikit-learn: a server describes them when it starts."""
+"""Answers about thresholds and calibrations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -4,18 +4,15 @@ Two methods are tried: isotonic regression, which is more flexible, and a logist
 fewer labels. Cross-validation selects one; a difference within the standard error selects the curve.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-from jaxtyping import Float
-from sklearn.isotonic import IsotonicRegression
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GroupKFold
+from jaxtyping import Float, Int
 
 from app.calibration.labels import LabelsRefused
-from models.ops.calibrate import LEAST_RISE, Knots, score_from_raw
+from models.ops.calibrate import LEAST_RISE, Knots, isotonic, logistic, score_from_raw
 
 Method: TypeAlias = Literal["isotonic", "logistic"]
 Shares: TypeAlias = Float[np.ndarray, " labels"]
@@ -66,9 +63,9 @@ def isotonic_knots(raw: Shares, degree: Shares) -> Knots:
     >>> isotonic_knots(np.array([0.5, 0.7, 0.8, 0.9]), np.array([0.0, 0.0, 1.0, 1.0])).round(2).tolist()
     [[0.0, 0.0], [0.6, 0.25], [0.85, 0.75], [1.0, 1.0]]
     """
-    fitted = IsotonicRegression(y_min=0, y_max=1).fit_transform(raw, _smoothed(degree))
     # Merge steps that differ only by rounding errors.
-    steps, step, labels = np.unique(fitted.round(_DIGITS), return_inverse=True, return_counts=True)
+    fitted = isotonic(raw, _smoothed(degree)).round(_DIGITS)
+    steps, step, labels = np.unique(fitted, return_inverse=True, return_counts=True)
     centres = np.bincount(step, weights=raw) / labels
     return _rising(np.stack([centres, steps], axis=1))
 
@@ -102,14 +99,10 @@ def _better(isotonic: Shares, logistic: Shares) -> Method:
 
 
 def _curve(raw: Shares, degree: Shares) -> tuple[float, float]:
-    """Slope and intercept, on raw. A label is a match with weight degree, and no match with weight 1 - degree."""
-    mean, spread = raw.mean(), max(raw.std(), 1e-9)
-    x = np.tile((raw - mean) / spread, 2)[:, None]
-    shares = _smoothed(degree)
-    weights, classes = np.concatenate([shares, 1 - shares]), np.repeat([1, 0], len(raw))
-    model = LogisticRegression(C=1e6, max_iter=1000).fit(x, classes, sample_weight=weights)
-    slope = float(model.coef_[0, 0]) / spread
-    return slope, float(model.intercept_[0]) - slope * mean
+    """Slope and intercept, on raw."""
+    mean, spread = float(raw.mean()), max(float(raw.std()), 1e-9)
+    slope, intercept = logistic((raw - mean) / spread, _smoothed(degree))
+    return slope / spread, intercept - slope / spread * mean
 
 
 def _smoothed(degree: Shares) -> Shares:
@@ -126,11 +119,17 @@ def _smoothed(degree: Shares) -> Shares:
 def _unseen(make: Callable[[Shares, Shares], Knots], raw: Shares, degree: Shares, phrases: Sequence[str]) -> Shares:
     """The cross-validated score of every label; folds leave out phrases if there are enough, else labels."""
     groups = phrases if len(set(phrases)) >= _FOLDS else range(len(raw))
-    folds = GroupKFold(_FOLDS, shuffle=True, random_state=_SEED)
     scores = np.empty(len(raw))
-    for seen, left_out in folds.split(raw, degree, groups):
+    for left_out in _folds(np.unique(groups, return_inverse=True)[1]):
+        seen = np.setdiff1d(np.arange(len(raw)), left_out)
         scores[left_out] = score_from_raw(raw[left_out], make(raw[seen], degree[seen]))
     return scores
+
+
+def _folds(groups: Int[np.ndarray, " labels"]) -> Iterator[Int[np.ndarray, " _left_out"]]:
+    """The labels that each fold leaves out: whole groups, drawn with a fixed seed."""
+    drawn = np.random.RandomState(_SEED).permutation(groups.max() + 1)
+    return (np.flatnonzero(np.isin(groups, part)) for part in np.array_split(drawn, _FOLDS))
 
 
 def _rising(points: Float[np.ndarray, "points 2"]) -> Knots:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from app.calibration.answers import ModeThreshold, PhraseThreshold, Report
 from app.calibration.label_candidates import LabelCandidates, LabelCandidatesRequest, sample_label_candidates
@@ -11,10 +11,12 @@ from app.calibration.labels import Label, checked_labels
 from app.calibration.metrics import ThresholdTargets, check_targets
 from app.calibration.phrase_thresholds import PhraseThresholdsRequest, propose_thresholds
 from app.calibration.preview import Preview, preview
+from app.calibration.report import fit_calibration
 from app.encoders.encoders import Encoders
 from app.requests import MAX_PREVIEWED, ModeName, PreviewRequest
 from app.search.mode import AnyMode, available_mode, available_modes
 from app.search.service import SearchService
+from app.services import Services
 from indexer.catalog.calibrations import (
     activate_calibration,
     add_calibration,
@@ -51,6 +53,11 @@ class ThresholdService:
         self._store = store
         self._search = search
         self._encoders = encoders
+
+    @classmethod
+    def of(cls, services: Services) -> Self:
+        """Make it for a registry of services."""
+        return cls(services.store, services.get(SearchService), services.encoders)
 
     def thresholds(self, collection: str) -> tuple[ModeThreshold, ...]:
         """The threshold of every mode that is available for the collection."""
@@ -121,9 +128,6 @@ class ThresholdService:
         labels = checked_labels(request.labels)
         snapshot = self._store.snapshot(collection)
         raw = label_scores(labels, snapshot, mode)
-        # Imported late: scikit-learn is slow to import, and nothing else needs it.
-        from app.calibration.report import fit_calibration
-
         draft, report = fit_calibration(labels, raw, mode, snapshot.recipe, request.note, request.targets)
         return self._add(collection, mode, draft, activate=request.activate), report
 

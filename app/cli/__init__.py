@@ -26,9 +26,9 @@ from app.cli.mcp import mcp
 from app.cli.mining import mine
 from app.cli.phrases import phrases_cli
 from app.cli.plan import plan
+from app.cli.plugins import CommandGroup
 from app.cli.preview import preview
 from app.cli.reindex import reindex
-from app.cli.research import CommandGroup
 from app.cli.restoring import restore, vectors
 from app.cli.search import search
 from app.cli.serve import serve
@@ -36,7 +36,6 @@ from app.cli.snapshots import snapshot_cli
 from app.cli.spans import spans
 from app.cli.tasks import tasks_cli
 from app.cli.thresholds import thresholds_cli
-from app.cli.webhooks import webhooks_cli
 from indexer.disk import full_disk_named, path_refused
 from models.errors import InvalidInput, SpanseekError
 
@@ -57,7 +56,6 @@ _PANELS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
         "restore": restore,
         "vectors": vectors,
         "phrases": phrases_cli,
-        "webhooks": webhooks_cli,
     },
     "Documents": {
         "index": index,

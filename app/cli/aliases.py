@@ -8,7 +8,7 @@ from app.answers import json_values
 from app.cli.console import JsonOption, open_services, out, print_json
 
 if TYPE_CHECKING:
-    from app.composition import Services
+    from app.services import Services
 
 aliases_cli = typer.Typer(help="Names that stand for collections.", no_args_is_help=True)
 
@@ -26,8 +26,10 @@ def set_aliases(
     as_json: JsonOption = False,
 ) -> None:
     """Let aliases name collections, from the next search on; several change in one transaction."""
+    from app.collections.aliases import AliasService
+
     with open_services() as services:
-        services.aliases.set(dict(map(_pair, targets)))
+        services.get(AliasService).set(dict(map(_pair, targets)))
         _show(services, as_json=as_json)
 
 
@@ -37,8 +39,10 @@ def delete_aliases(
     as_json: JsonOption = False,
 ) -> None:
     """Delete aliases. The collections stay."""
+    from app.collections.aliases import AliasService
+
     with open_services() as services:
-        services.aliases.set(dict.fromkeys(names))
+        services.get(AliasService).set(dict.fromkeys(names))
         _show(services, as_json=as_json)
 
 
@@ -50,7 +54,9 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _show(services: "Services", *, as_json: bool) -> None:
-    answer = services.aliases.list()
+    from app.collections.aliases import AliasService
+
+    answer = services.get(AliasService).list()
     if as_json:
         print_json(json_values(answer))
         return

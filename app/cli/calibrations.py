@@ -44,12 +44,12 @@ def calibrate(
     from app.calibration.answers import CalibrationDescription, FittedCalibration
     from app.calibration.label_files import read_labels
     from app.calibration.metrics import ThresholdTargets
-    from app.calibration.service import CalibrationRequest
+    from app.calibration.service import CalibrationRequest, ThresholdService
 
     plots = plots_for(plot)
     request = CalibrationRequest(read_labels(labels), mode, note, activate, ThresholdTargets(precision, recall))
     with open_services() as services:
-        calibration, report = services.thresholds.calibrate(collection, request)
+        calibration, report = services.get(ThresholdService).calibrate(collection, request)
     if plot is not None and plots is not None:
         plots.save_report(plot, report, calibration.knots)
     if as_json:
@@ -63,9 +63,10 @@ def calibrate(
 def list_calibrations(collection: CollectionOption, as_json: JsonOption = False) -> None:
     """List the calibrations of a collection, the newest first."""
     from app.calibration.answers import CalibrationDescription
+    from app.calibration.service import ThresholdService
 
     with open_services() as services:
-        calibrations = services.thresholds.calibrations(collection)
+        calibrations = services.get(ThresholdService).calibrations(collection)
     if as_json:
         print_json([json_values(CalibrationDescription.of(each)) for each in calibrations])
         return
@@ -81,24 +82,30 @@ def list_calibrations(collection: CollectionOption, as_json: JsonOption = False)
 @calibrations_cli.command("activate")
 def activate_calibration(id: IdArgument, collection: CollectionOption) -> None:
     """Make a calibration the active one of its mode."""
+    from app.calibration.service import ThresholdService
+
     with open_services() as services:
-        calibration = services.thresholds.activate(collection, id)
+        calibration = services.get(ThresholdService).activate(collection, id)
     out.print(f"Calibration {calibration.id} is active now.")
 
 
 @calibrations_cli.command("deactivate")
 def deactivate_calibration(id: IdArgument, collection: CollectionOption) -> None:
     """Deactivate a calibration: score equals raw again."""
+    from app.calibration.service import ThresholdService
+
     with open_services() as services:
-        calibration = services.thresholds.deactivate(collection, id)
+        calibration = services.get(ThresholdService).deactivate(collection, id)
     out.print(f"Calibration {calibration.id} is not active.")
 
 
 @calibrations_cli.command("delete")
 def delete_calibration(id: IdArgument, collection: CollectionOption) -> None:
     """Delete an inactive calibration. Thresholds set under it keep selecting the same hits."""
+    from app.calibration.service import ThresholdService
+
     with open_services() as services:
-        services.thresholds.delete(collection, id)
+        services.get(ThresholdService).delete(collection, id)
     out.print(f"Calibration {one_line(id)} is deleted.", markup=False)
 
 

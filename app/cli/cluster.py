@@ -54,7 +54,7 @@ def cluster_drain(
 
 
 def _options() -> "ClusterOptions":
-    from app.composition import cluster_options
+    from app.services import cluster_options
     from indexer.cluster.executor import LOCAL, require_ray
 
     require_ray()

@@ -28,9 +28,10 @@ def create_collection(
 ) -> None:
     """Create an empty collection; an existing one of the same recipe stays as it is."""
     from app.collections.answers import CollectionDescription
+    from app.collections.service import CollectionService
 
     with open_services(create=True) as services:
-        created = services.collections.create(name, recipe.options())
+        created = services.get(CollectionService).create(name, recipe.options())
     if as_json:
         print_json(json_values(CollectionDescription.of(created.collection)))
     else:
@@ -40,8 +41,10 @@ def create_collection(
 @collections_cli.command("list")
 def list_collections(as_json: JsonOption = False) -> None:
     """List the collections."""
+    from app.collections.service import CollectionService
+
     with open_services() as services:
-        answer = services.collections.list()
+        answer = services.get(CollectionService).list()
     if as_json:
         print_json(json_values(answer))
     else:
@@ -53,8 +56,10 @@ def list_collections(as_json: JsonOption = False) -> None:
 @collections_cli.command("show")
 def show_collection(name: NameArgument, as_json: JsonOption = False) -> None:
     """Show how a collection was made and what it holds."""
+    from app.collections.service import CollectionService
+
     with open_services() as services:
-        description = services.collections.describe(name)
+        description = services.get(CollectionService).describe(name)
     values = json_values(description)
     if as_json:
         print_json(values)
@@ -81,11 +86,13 @@ def delete_collection(
     as_json: JsonOption = False,
 ) -> None:
     """Delete a collection with its documents, phrases, matches, thresholds and calibrations."""
+    from app.collections.service import CollectionService
+
     with open_services() as services:
         if not yes:
-            held = _contents(services.collections, name)
+            held = _contents(services.get(CollectionService), name)
             typer.confirm(f"Delete {name} with {held}?", abort=True, err=True)
-        deleted = services.collections.delete(name)
+        deleted = services.get(CollectionService).delete(name)
     if as_json:
         print_json(json_values(deleted))
     else:

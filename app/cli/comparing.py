@@ -28,10 +28,11 @@ def compare(
     as_json: JsonOption = False,
 ) -> None:
     """Compare two texts: their similarity in every mode, their facets, and which is more general."""
+    from app.texts.comparing import CompareService
     from app.texts.comparing_answers import CompareRequest
 
     with open_services() as services:
-        answer = services.comparing.compare(CompareRequest(first, second, collection))
+        answer = services.get(CompareService).compare(CompareRequest(first, second, collection))
     if as_json:
         print_json(json_values(answer))
     else:
@@ -50,6 +51,7 @@ def summarize(
 ) -> None:
     """Choose the sentences of texts, all together, that cover their words best."""
     from app.texts.comparing_answers import StoredTexts, SummaryRequest
+    from app.texts.summaries import SummaryService
 
     if bool(documents) != (collection is not None):
         raise typer.BadParameter("give --collection together with the ids of its documents")
@@ -58,7 +60,7 @@ def summarize(
     stored = StoredTexts(collection, tuple(documents or ())) if collection else None
     request = SummaryRequest(stored, () if source is None else _texts(source), sentences)
     with open_services() as services:
-        answer = services.summaries.summarize(request)
+        answer = services.get(SummaryService).summarize(request)
     if as_json:
         print_json(json_values(answer))
     else:

@@ -13,7 +13,7 @@ from rich.text import Text
 from app.settings import IndexEngine, Settings
 
 if TYPE_CHECKING:
-    from app.composition import Services
+    from app.services import Services
     from indexer.store import Store
 
 # Line ends, and control characters that would let a document write escape sequences to the terminal.
@@ -34,7 +34,7 @@ IndexEngineOption = Annotated[
 @contextmanager
 def open_services(settings: Settings | None = None, *, create: bool = False) -> Iterator["Services"]:
     """The services over :func:`checked_store`."""
-    from app.composition import Services
+    from app.services import Services
 
     settings = settings or Settings()
     with checked_store(settings, create=create) as store:
@@ -47,7 +47,7 @@ def checked_store(settings: Settings | None = None, *, create: bool = False) -> 
 
     A data folder that the settings name is never created here: ``spanseek init-db`` does that.
     """
-    from app.composition import open_store, require_data_folder
+    from app.services import open_store, require_data_folder
     from indexer.catalog import schema
 
     settings = settings or Settings()

@@ -31,8 +31,10 @@ def list_documents(
     as_json: JsonOption = False,
 ) -> None:
     """List documents by id, with the beginnings of their texts."""
+    from app.collections.reading import DocumentReader
+
     with open_services() as services:
-        page = services.reader.list(collection, limit, cursor, filter)
+        page = services.get(DocumentReader).list(collection, limit, cursor, filter)
     if as_json:
         print_json(json_values(page))
         return
@@ -50,8 +52,10 @@ def show_document(
     as_json: JsonOption = False,
 ) -> None:
     """Show a document: its metadata, and its parts with their metadata and texts."""
+    from app.collections.reading import DocumentReader
+
     with open_services() as services:
-        document = services.reader.get(collection, id)
+        document = services.get(DocumentReader).get(collection, id)
     if as_json:
         print_json(json_values(document))
         return
@@ -74,6 +78,7 @@ def export_documents(
 ) -> None:
     """Write documents with their texts to a file that can be indexed again."""
     from app.collections.exporting import DOCUMENT_FORMATS
+    from app.collections.reading import DocumentReader
 
     check_new_file(path, (*(ending for ending, name in FILES.items() if name in DOCUMENT_FORMATS), ".ndjson.gz"))
     format = DOCUMENT_FORMATS[FILES[Path(path.name.removesuffix(".gz")).suffix]]
@@ -86,7 +91,7 @@ def export_documents(
             written += 1
 
     with open_services() as services:
-        documents = services.reader.export(collection, filter).documents
+        documents = services.get(DocumentReader).export(collection, filter).documents
         with new_file(path) as file:
             file.writelines(format.pieces(counting(documents)))
     if as_json:
@@ -106,11 +111,12 @@ def change_document(
     as_json: JsonOption = False,
 ) -> None:
     """Change the metadata of a document. Its text is not encoded again."""
+    from app.collections.documents import DocumentService
     from indexer.sources.documents import checked_metadata
 
     metadata = checked_metadata(key_values(set))
     with open_services() as services:
-        changed = services.documents.change(collection, id, metadata, remove or ())
+        changed = services.get(DocumentService).change(collection, id, metadata, remove or ())
     if as_json:
         print_json(json_values(changed))
     else:
@@ -136,7 +142,7 @@ def delete(
     as_json: JsonOption = False,
 ) -> None:
     """Delete documents: searches no longer find them. --purge also erases them from the disk."""
-    from app.collections.jobs import Waiting
+    from app.collections.jobs import CollectionJobs, Waiting
 
     names, filter = [*(id or []), *_lines(ids)], filter
     if not names and not filter and not purge:
@@ -144,7 +150,7 @@ def delete(
             "No document is named.", hint="Give --id, --ids, --where or --filter, or --purge alone.", field="id"
         )
     with open_services() as services:
-        jobs = services.jobs
+        jobs = services.get(CollectionJobs)
         deletion = jobs.delete(collection, names, filter, purged=purge, waiting=Waiting(sleep=wait_for_readers))
     deleted, missing, removed = len(deletion.ids), sorted(set(names) - deletion.ids), deletion.purged
     if as_json:

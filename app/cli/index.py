@@ -74,6 +74,8 @@ def index(
     Work is published every few seconds, and unchanged documents are skipped: run an interrupted job again to resume it.
     The exit status is 3 where text of the source was lost.
     """
+    from app.collections.jobs import CollectionJobs
+    from app.collections.service import CollectionService
     from indexer.indexing.pipeline import JobHooks
     from indexer.patience import Patience
     from indexer.sources import Source
@@ -91,10 +93,14 @@ def index(
         ):
             sample = progress.sampling(islice(records, _SAMPLED))
             options = recipe.options(_texts(sample), as_trained=as_trained)
-            target = services.collections.create(services.collections.own_name(collection), options).collection
+            target = (
+                services.get(CollectionService)
+                .create(services.get(CollectionService).own_name(collection), options)
+                .collection
+            )
             busy = Patience(wait, stop=stop.is_set, begin=report_busy)
             hooks = JobHooks(progress=progress.indexing, bad_record=skipped, stop=stop.is_set, busy=busy)
-            indexed = services.jobs.index(target, languages.sampling(records), hooks)
+            indexed = services.get(CollectionJobs).index(target, languages.sampling(records), hooks)
     report_files(records)
     if as_json:
         print_json(indexed.to_json() | files_json(records) | {"languages": languages.shares()})

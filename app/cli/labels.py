@@ -50,6 +50,7 @@ def propose_labels(
     """Draw pairs of a phrase and a span to label, most of them near the threshold, into a file."""
     from app.calibration.label_candidates import LabelCandidatesRequest
     from app.calibration.label_files import check_label_file_name, write_label_candidates
+    from app.calibration.service import ThresholdService
 
     check_label_file_name(file)
     request = LabelCandidatesRequest(
@@ -64,7 +65,7 @@ def propose_labels(
         filter=filter,
     )
     with open_services() as services:
-        candidates = services.thresholds.candidates(request)
+        candidates = services.get(ThresholdService).candidates(request)
     write_label_candidates(file, candidates)
     if as_json:
         print_json({name: value for name, value in json_values(candidates).items() if name != "candidates"})

@@ -87,10 +87,12 @@ def optimize(
     as_json: JsonOption = False,
 ) -> None:
     """Merge segments now: into as few as possible, without deleted or replaced documents."""
-    from app.collections.jobs import Waiting
+    from app.collections.jobs import CollectionJobs, Waiting
 
     with open_services() as services:
-        optimized = services.jobs.optimize(collection, words=words, waiting=Waiting(sleep=wait_for_readers))
+        optimized = services.get(CollectionJobs).optimize(
+            collection, words=words, waiting=Waiting(sleep=wait_for_readers)
+        )
     if as_json:
         print_json(asdict(optimized))
     else:

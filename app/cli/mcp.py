@@ -29,7 +29,7 @@ def mcp(
     """Serve tools for language models by the Model Context Protocol."""
     if find_spec("mcp") is None:
         raise McpMissing("The command spanseek mcp needs the package mcp.", hint="pip install 'spanseek-client[mcp]'")
-    from app.composition import require_data_folder
+    from app.services import require_data_folder
     from spanseek.embedded import ServerNotStarted
     from spanseek.mcp.__main__ import run
 

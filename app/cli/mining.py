@@ -34,6 +34,7 @@ def mine(
 ) -> None:
     """Find all hits above a threshold of up to 10,000 phrases, with counts by metadata and near-copies of phrases."""
     from app.mining.job import run_mining
+    from app.mining.mining import MiningService
     from app.mining.phrase_files import read_phrases
 
     if folder.exists():
@@ -48,7 +49,7 @@ def mine(
         def progress(done: int, total: int, checkpoint: "Checkpoint") -> None:
             bar.update(shown, completed=done)
 
-        mining = services.mining.mine(request)
+        mining = services.get(MiningService).mine(request)
         try:
             mined = run_mining(mining, folder, progress=progress)
         except BaseException:

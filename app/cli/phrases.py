@@ -75,13 +75,14 @@ def add_phrase(
     as_json: JsonOption = False,
 ) -> None:
     """Save a phrase, to be matched against the documents that are there, and every new or changed one."""
+    from app.tasks.backfilling import Backfilling
     from indexer.catalog.names import checked_tags
     from indexer.phrases import PhraseDraft
 
     tags = checked_tags(tag or ())
     draft = PhraseDraft(name or text, text, threshold, threshold_on, filter, note, tags, paused, likely_only)
     with open_services() as services:
-        phrase = services.backfilling.unhurried().add(collection, draft, backfill=backfill)
+        phrase = services.get(Backfilling).unhurried().add(collection, draft, backfill=backfill)
     if as_json:
         print_json(json_values(phrase))
         return
@@ -114,13 +115,14 @@ def change_phrase(
     as_json: JsonOption = False,
 ) -> None:
     """Change a phrase. If its text, its filter or likely_only changes, its matches are withdrawn, and found anew."""
+    from app.tasks.backfilling import Backfilling
     from indexer.catalog.names import checked_tags
     from indexer.phrases import PhraseChanges
 
     tags = None if tag is None else checked_tags([each for each in tag if each])
     with open_services() as services:
         changes = PhraseChanges(text, filter if filter or no_filter else None, note, tags, paused, likely_only)
-        phrase = services.backfilling.unhurried().change(collection, name, changes, backfill=backfill)
+        phrase = services.get(Backfilling).unhurried().change(collection, name, changes, backfill=backfill)
     if as_json:
         print_json(json_values(phrase))
         return
@@ -185,13 +187,14 @@ def import_phrases(
 ) -> None:
     """Save or replace phrases from a file. Errors are reported per line; valid lines are still imported."""
     from app.phrases.parsing import phrases_from_lines
+    from app.tasks.backfilling import Backfilling
 
     try:
         lines = list(phrases_from_lines(file.read_bytes()))
     except OSError as error:
         raise InvalidInput(f"{file} cannot be read: {error}", hint="Give an NDJSON file.", field="file") from error
     with open_services() as services:
-        imported = services.backfilling.unhurried().put(collection, lines, backfill=backfill)
+        imported = services.get(Backfilling).unhurried().put(collection, lines, backfill=backfill)
     states = [result.status for result in imported.results]
     if as_json:
         print_json(json_values(imported))
@@ -217,16 +220,17 @@ def read_matches(
     as_json: JsonOption = False,
 ) -> None:
     """Read new and withdrawn matches since a cursor."""
+    from app.phrases.service import PhraseService
     from indexer.phrases import EventFilter
 
     filter = EventFilter(tuple(phrase or ()), tuple(tag or ()))
     with open_services() as services:
-        page = services.phrases.events(collection, limit, cursor, filter)
+        page = services.get(PhraseService).events(collection, limit, cursor, filter)
         if follow:
             with stop_on_interrupt("Stopping.") as stop:
                 _show_followed(page, as_json=as_json)
                 while not stop.wait(0 if page.more else _FOLLOWED_S):
-                    page = services.phrases.events(collection, limit, page.cursor, filter)
+                    page = services.get(PhraseService).events(collection, limit, page.cursor, filter)
                     _show_followed(page, as_json=as_json)
             err.print(f"Continue with --cursor {page.cursor}", style="dim", soft_wrap=True)
             raise typer.Exit(130)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from app.cli.research import load
+from app.cli.plugins import plots
 
 if TYPE_CHECKING:
     from app.calibration.answers import Report
@@ -28,6 +28,6 @@ def plots_for(path: Path | None) -> Plots | None:
     """The plots, if there is a file to draw to. Raises ``ResearchMissing`` and ``InvalidInput``."""
     if path is None:
         return None
-    plots: Plots = load("plots", "tuning", "The option --plot")
-    plots.check_format(path)
-    return plots
+    found: Plots = plots()
+    found.check_format(path)
+    return found

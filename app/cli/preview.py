@@ -39,6 +39,8 @@ def preview(
     as_json: JsonOption = False,
 ) -> None:
     """Count what a threshold would find in the whole collection, with examples just above and below it."""
+    from app.calibration.service import ThresholdService
+
     plots = plots_for(plot)
     request = converted(
         options,
@@ -48,7 +50,7 @@ def preview(
         saved="all" if all_saved else tuple(saved or ()),
     )
     with open_services() as services:
-        answer = services.thresholds.preview(request)
+        answer = services.get(ThresholdService).preview(request)
     if plot is not None and plots is not None:
         plots.save_preview(plot, answer)
     if as_json:

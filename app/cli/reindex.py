@@ -42,6 +42,7 @@ def reindex(
     The collection is searched and written to meanwhile. Thresholds, phrases, matches and keys stay. Run an interrupted
     job again to resume it.
     """
+    from app.collections.reindexing import Reindexing
     from indexer.indexing.pipeline import JobHooks
     from indexer.patience import Patience
 
@@ -50,7 +51,7 @@ def reindex(
         open_services(settings_with(device=device, index_engine=engine)) as services,
         stop_on_interrupt(_STOPPING) as stop,
     ):
-        job = services.reindexing(collection, options)
+        job = Reindexing.of(services, collection, options)
         documents = job.documents()
         with indexing_progress(documents, err) as progress:
             busy = Patience(wait, stop=stop.is_set, begin=report_busy)

@@ -10,7 +10,7 @@ from app.answers import json_values
 from app.cli.console import JsonOption, one_line, open_services, out, print_json
 
 if TYPE_CHECKING:
-    from app.composition import Services
+    from app.services import Services
     from app.texts.restored_answers import GivenVectors, RestoreAnswer, StoredSpans
 
 RestoreCollection = Annotated[
@@ -21,8 +21,10 @@ Beams = Annotated[int, typer.Option(min=1, max=8, help="Beams of the search for 
 
 def vectors(texts: Annotated[list[str], typer.Argument(help="Texts of a few sentences each.")]) -> None:
     """Print vectors of texts, as JSON, from which `spanseek restore --vectors` writes the texts again."""
+    from app.texts.restoring import RestoreService
+
     with open_services() as services:
-        print_json(json_values(services.restoring.vectors(texts)))
+        print_json(json_values(services.get(RestoreService).vectors(texts)))
 
 
 def restore(
@@ -45,6 +47,7 @@ def restore(
 ) -> None:
     """Restore texts from vectors of stored documents, of a file, or of a text that is given for a test."""
     from app.texts.restored_answers import RestoreRequest
+    from app.texts.restoring import RestoreService
 
     if bool(documents) != (collection is not None):
         raise typer.BadParameter("give --collection together with the ids of its documents")
@@ -55,7 +58,7 @@ def restore(
             request = RestoreRequest(None, _spans(collection, documents or []), beams, warn_below)
         else:
             request = RestoreRequest(_given(services, texts or [], given), None, beams, warn_below)
-        answer = services.restoring.restore(request)
+        answer = services.get(RestoreService).restore(request)
     if as_json:
         print_json(json_values(answer))
     else:
@@ -71,8 +74,10 @@ def _spans(collection: str, documents: list[str]) -> "StoredSpans":
 
 
 def _given(services: "Services", texts: list[str], given: Path | None) -> "GivenVectors":
+    from app.texts.restoring import RestoreService
+
     if given is None:
-        return services.restoring.given(texts)
+        return services.get(RestoreService).given(texts)
     return _read_vectors(given)
 
 

@@ -70,6 +70,7 @@ def search(
     """Find spans that mean the same as a phrase; in mode maxsim documents, in mode lexical its words."""
     from app.search.export import export
     from app.search.federated import search_several
+    from app.search.service import SearchService
 
     if path is not None:
         check_new_file(path, tuple(FILES))
@@ -81,7 +82,7 @@ def search(
         converted(page, SearchRequest, collection=collection[0], text=phrase, context=context or 0, **own)
     )
     with open_services() as services:
-        service = services.search
+        service = services.get(SearchService)
         unit = service.modes[request.mode].presented.unit
         if path is not None:
             limit = MAX_JUDGED if request.likely else MAX_EXPORT

@@ -14,8 +14,8 @@ def serve(
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port, without it `SPANSEEK_PORT`.")] = None,
 ) -> None:
     """Serve the HTTP API."""
-    from app.composition import require_data_folder
     from app.main import serve as run_server
+    from app.services import require_data_folder
     from indexer.catalog import schema
 
     settings = settings_with(host=host, port=port)

@@ -23,11 +23,13 @@ def create_snapshot(
     as_json: JsonOption = False,
 ) -> None:
     """Write a collection to one file, while others search and write."""
+    from app.collections.snapshots import SnapshotService
+
     if path is not None and path.exists():
         raise typer.BadParameter(f"{path} exists; name a new file.", param_hint="--out")
     with open_services() as services, bytes_progress("Writing") as progress:
-        made = services.snapshots.create(collection, path, progress=progress)
-        written = path or services.snapshots.path(collection, made.id)
+        made = services.get(SnapshotService).create(collection, path, progress=progress)
+        written = path or services.get(SnapshotService).path(collection, made.id)
     if as_json:
         print_json(json_values(made) | {"file": str(written)})
     else:
@@ -37,8 +39,10 @@ def create_snapshot(
 @snapshot_cli.command("list")
 def list_snapshots(collection: CollectionOption, as_json: JsonOption = False) -> None:
     """List the snapshots of a collection in the data folder, the newest first."""
+    from app.collections.snapshots import SnapshotService
+
     with open_services() as services:
-        listed = services.snapshots.list(collection)
+        listed = services.get(SnapshotService).list(collection)
     if as_json:
         print_json(json_values(listed))
         return
@@ -69,8 +73,10 @@ def restore_snapshot(
     as_json: JsonOption = False,
 ) -> None:
     """Restore a snapshot as a new collection, with its thresholds, phrases and calibrations."""
+    from app.collections.snapshots import SnapshotService
+
     with open_services(create=True) as services, bytes_progress("Restoring") as progress:
-        restored = services.snapshots.restore(file, name, progress)
+        restored = services.get(SnapshotService).restore(file, name, progress)
     if as_json:
         print_json({"collection": restored.name, "documents": restored.documents, "units": restored.units})
     else:

@@ -32,16 +32,16 @@ def spans(
     as_json: JsonOption = False,
 ) -> None:
     """Find the spans of texts that mean the same as a phrase. Nothing is indexed, and nothing is stored."""
-    from app.composition import make_encoders, make_span_service
+    from app.services import make_encoders
     from app.texts.requests import SpansRequest
-    from app.texts.spans import slices
+    from app.texts.spans import SpanService, slices
     from indexer.sources import Source
 
     settings = settings_with(encoder=encoder)
     context = (0 if as_json else SHOWN_CONTEXT) if context is None else context
     request = converted(options, SpansRequest, phrases=tuple(phrases), texts=(), limit=limit, context=context)
     records = _Records(Source(source))
-    service = make_span_service(settings, make_encoders(settings))
+    service = SpanService.by(make_encoders(settings), settings.encoder)
     encoded = service.encode(request)
     steps = (step for part in slices(records) for step in service.search(encoded, part))
     answer = service.answer(encoded, [text for step in steps for text in step.texts])

@@ -25,9 +25,11 @@ def list_tasks(
     as_json: JsonOption = False,
 ) -> None:
     """List tasks, the newest first."""
+    from app.tasks.service import TaskService
+
     kinds, statuses = cast("list[KindName]", kind or []), cast("list[Status]", status or [])
     with open_services() as services:
-        page = services.tasks.list(limit, cursor, collections=collection, kinds=kinds, statuses=statuses)
+        page = services.get(TaskService).list(limit, cursor, collections=collection, kinds=kinds, statuses=statuses)
     if as_json:
         print_json(json_values(page))
         return
@@ -43,15 +45,19 @@ def list_tasks(
 @tasks_cli.command("show")
 def show_task(id: IdArgument, as_json: JsonOption = False) -> None:
     """Show a task: its progress, counts and errors."""
+    from app.tasks.service import TaskService
+
     with open_services() as services:
-        _show(services.tasks.get(id), as_json=as_json)
+        _show(services.get(TaskService).get(id), as_json=as_json)
 
 
 @tasks_cli.command("cancel")
 def cancel_task(id: IdArgument, as_json: JsonOption = False) -> None:
     """Cancel a task: at once while it waits, soon while it runs. What it has published stays."""
+    from app.tasks.service import TaskService
+
     with open_services() as services:
-        _show(services.tasks.cancel(id), as_json=as_json)
+        _show(services.get(TaskService).cancel(id), as_json=as_json)
 
 
 def _line(task: "TaskDescription") -> str:

@@ -28,12 +28,14 @@ NoteOption = Annotated[str, typer.Option(help="The reason; stored in the history
 def get_thresholds(collection: CollectionOption, phrase: PhraseOption = None, as_json: JsonOption = False) -> None:
     """Show the threshold of every mode, or of a saved phrase."""
     from app.calibration.answers import ModeThresholds
+    from app.calibration.service import ThresholdService
+    from app.phrases.service import PhraseService
 
     with open_services() as services:
         if phrase is not None:
-            _show_phrase(services.phrases.get(collection, phrase), as_json=as_json)
+            _show_phrase(services.get(PhraseService).get(collection, phrase), as_json=as_json)
             return
-        modes = services.thresholds.thresholds(collection)
+        modes = services.get(ThresholdService).thresholds(collection)
     if as_json:
         print_json(json_values(ModeThresholds(modes)))
         return
@@ -54,14 +56,19 @@ def set_threshold(
     as_json: JsonOption = False,
 ) -> None:
     """Set the default threshold of searches, or of a saved phrase, from the next search on."""
+    from app.calibration.service import ThresholdService
+    from app.phrases.service import PhraseService
+
     number = _value(value)
     with open_services() as services:
         if phrase is None:
-            changed_mode = services.thresholds.set(collection, mode or "best_span", number, threshold_on, note)
+            changed_mode = services.get(ThresholdService).set(
+                collection, mode or "best_span", number, threshold_on, note
+            )
             _show_mode(collection, changed_mode, as_json=as_json)
         else:
             _refuse_mode(mode)
-            changed = services.phrases.set_threshold(collection, phrase, number, threshold_on, note)
+            changed = services.get(PhraseService).set_threshold(collection, phrase, number, threshold_on, note)
             _show_phrase(changed, as_json=as_json)
 
 
@@ -76,10 +83,11 @@ def propose_thresholds(
     from app.calibration.answers import PhraseThresholds
     from app.calibration.label_files import read_labels
     from app.calibration.phrase_thresholds import PhraseThresholdsRequest
+    from app.calibration.service import ThresholdService
 
     request = PhraseThresholdsRequest(collection, read_labels(labels), precision)
     with open_services() as services:
-        proposed = services.thresholds.propose(request)
+        proposed = services.get(ThresholdService).propose(request)
     if as_json:
         print_json(json_values(PhraseThresholds(proposed)))
         return
@@ -104,12 +112,17 @@ def undo_threshold(
     as_json: JsonOption = False,
 ) -> None:
     """Undo the last change; again undoes the one before it."""
+    from app.calibration.service import ThresholdService
+    from app.phrases.service import PhraseService
+
     with open_services() as services:
         if phrase is None:
-            _show_mode(collection, services.thresholds.undo(collection, mode or "best_span", note), as_json=as_json)
+            _show_mode(
+                collection, services.get(ThresholdService).undo(collection, mode or "best_span", note), as_json=as_json
+            )
         else:
             _refuse_mode(mode)
-            _show_phrase(services.phrases.undo_threshold(collection, phrase, note), as_json=as_json)
+            _show_phrase(services.get(PhraseService).undo_threshold(collection, phrase, note), as_json=as_json)
 
 
 @thresholds_cli.command("history")
@@ -118,13 +131,15 @@ def threshold_history(
 ) -> None:
     """Show the changes of a threshold, the newest first."""
     from app.calibration.answers import ThresholdHistory
+    from app.calibration.service import ThresholdService
+    from app.phrases.service import PhraseService
 
     with open_services() as services:
         if phrase is None:
-            changes = services.thresholds.history(collection, mode or "best_span")
+            changes = services.get(ThresholdService).history(collection, mode or "best_span")
         else:
             _refuse_mode(mode)
-            changes = services.phrases.threshold_history(collection, phrase)
+            changes = services.get(PhraseService).threshold_history(collection, phrase)
     if as_json:
         print_json(json_values(ThresholdHistory(changes)))
         return

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Self
 
 from app.answers import described
+from app.services import Services
 from indexer.catalog.aliases import list_aliases, set_aliases
 from indexer.store import Store
 from models.errors import InvalidInput
@@ -32,6 +33,11 @@ class AliasService:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+
+    @classmethod
+    def of(cls, services: Services) -> Self:
+        """Make it for a registry of services."""
+        return cls(services.store)
 
     def list(self, is_visible: Callable[[str], bool] = lambda name: True) -> AliasList:
         """The visible aliases, by name."""

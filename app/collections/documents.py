@@ -4,21 +4,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from app.answers import ItemError, described, optional
 from app.collections.jobs import CollectionJobs
+from app.services import Services
 from indexer.catalog.leases import Lease, lease
-from indexer.engine.filter_masks import documents_holding
 from indexer.engine.located import require_documents
 from indexer.engine.query import Filter
 from indexer.errors import CollectionBusy, InvalidDocument, KeyConfined
+from indexer.filters.expression import comparisons
+from indexer.filters.strings import printed_field
 from indexer.indexing.maintenance import tidy
 from indexer.indexing.pipeline import JobHooks, Outcome
 from indexer.indexing.relabelling import relabel
 from indexer.patience import Busy, refuse
 from indexer.reading.document_rows import passing_ids
 from indexer.segments.columns import canonical
+from indexer.segments.values import equal_at
 from indexer.store import Store
 from indexer.types import Collection
 from models.errors import InvalidInput, SpanseekError
@@ -107,6 +110,11 @@ class DocumentService:
         self._store, self._jobs = store, jobs
         self._turns: dict[str, Lock] = {}
 
+    @classmethod
+    def of(cls, services: Services) -> Self:
+        """Make it for a registry of services."""
+        return cls(services.store, services.get(CollectionJobs))
+
     def upsert(
         self,
         collection: str,
@@ -163,7 +171,8 @@ class DocumentService:
     ) -> ChangedDocument:
         """Set and remove keys of a document's metadata; its text is not encoded again.
 
-        Raises ``DocumentNotFound``, also for one out of reach, and ``KeyConfined`` for a change that puts it there.
+        Raises ``DocumentNotFound``, also for one out of reach, and ``KeyConfined`` for a change of what the filter of
+        ``reach`` asks.
         """
         with self._writing(collection) as held:
             snapshot = self._store.present(held.collection)
@@ -172,7 +181,7 @@ class DocumentService:
             new = {key: value for key, value in (old | dict(metadata)).items() if key not in removed}
             if canonical(new) == canonical(old):
                 return ChangedDocument(id, "unchanged", old, snapshot.generation.number)
-            _check_stays(reach, id, new)
+            _check_reach_kept(reach, old, new)
             generation = relabel(self._store, held, snapshot, {id: new})
         return ChangedDocument(id, "changed", new, generation)
 
@@ -217,10 +226,15 @@ class DocumentService:
             lock.release()
 
 
-def _check_stays(reach: Filter, id: str, metadata: Metadata) -> None:
-    if reach.always is not None and not documents_holding(reach.always, [id], [metadata]).all():
-        raise KeyConfined(
-            "The filter of this key would not be true of the document any more.",
-            hint="Leave the keys of its metadata that the filter asks as they are.",
-            field="metadata",
-        )
+def _check_reach_kept(reach: Filter, old: Metadata, new: Metadata) -> None:
+    """Raise ``KeyConfined`` if a change concerns what a key's filter asks, even if the filter stays true.
+
+    A list with a value of its own and one of another key's would put the document into the reach of both.
+    """
+    for each in () if reach.always is None else comparisons(reach.always):
+        if each.field.level == "document" and not equal_at(each.field.path, old, new):
+            raise KeyConfined(
+                f"The filter of this API key asks {printed_field(each.field)}, which the key therefore cannot change.",
+                hint="Leave the metadata that the filter asks as it is, or use a key without a filter.",
+                field="metadata",
+            )

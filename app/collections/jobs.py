@@ -3,10 +3,11 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Self
 
 from app.collections.on_cluster import OnCluster
 from app.encoders.encoders import Encoders
+from app.services import Services, cluster_options, segments_options
 from indexer.archives.copies import older_copies
 from indexer.catalog.leases import Lease, lease
 from indexer.catalog.publish import remove
@@ -73,6 +74,15 @@ class CollectionJobs:
     ) -> None:
         self._store, self._encoders, self._segment_units = store, encoders, segment_units
         self._cluster = cluster
+
+    @classmethod
+    def of(cls, services: Services) -> Self:
+        """Make it for a registry of services."""
+        settings = services.settings
+        cluster = (
+            OnCluster(cluster_options(settings), segments_options(settings)) if settings.index_engine == "ray" else None
+        )
+        return cls(services.store, services.encoders, segment_units=settings.segment_units, cluster=cluster)
 
     def prepare(self, target: Collection) -> None:
         """Load what indexing into a collection needs. Raises the errors of models that are missing, or are others."""

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from app.answers import described, optional
 from app.collections.exporting import DocumentExport, exported_documents
 from app.cursors import check_limit, cursor_at, digest_of, position_of
 from app.encoders.encoders import Encoders
+from app.services import Services
 from indexer.engine.located import Located, require_documents
 from indexer.engine.query import Filter
 from indexer.reading.document_rows import count_passing, page_of
@@ -100,6 +101,11 @@ class DocumentReader:
     def __init__(self, store: Store, encoders: Encoders) -> None:
         self._store = store
         self._encoders = encoders
+
+    @classmethod
+    def of(cls, services: Services) -> Self:
+        """Make it for a registry of services."""
+        return cls(services.store, services.encoders)
 
     def get(
         self, collection: str, id: str, offset_unit: OffsetUnit = "codepoint", filter: Filter | None = None

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Annotated
+from typing import Annotated, Self
 
 import numpy as np
 from jaxtyping import Float32
@@ -20,6 +20,8 @@ from app.collections.service import CollectionService
 from app.encoders.default_calibrations import default_calibration
 from app.encoders.encoders import Encoders
 from app.search.mode import Modes, is_available
+from app.search.service import SearchService
+from app.services import Services
 from indexer.catalog.leases import Lease, lease
 from indexer.catalog.publish import remove
 from indexer.catalog.replacement import (
@@ -82,6 +84,13 @@ class Reindexing:
             )
         self.target = built_beside(self._old.id)
         self._options = options
+
+    @classmethod
+    def of(cls, services: Services, name: str, options: CollectionOptions) -> Self:
+        """Make it with the services of a registry."""
+        collections, jobs = services.get(CollectionService), services.get(CollectionJobs)
+        modes = services.get(SearchService).modes
+        return cls(services.store, services.encoders, collections, jobs, modes, name, options)
 
     def documents(self) -> StoredDocuments:
         """The stored documents, which are indexed first."""

@@ -3,12 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Self
 
 from app.collections.answers import CollectionDescription, CollectionList, DeletedCollection
 from app.collections.bounds import span_bounds
 from app.collections.recipes import CollectionOptions, with_representations
 from app.encoders.default_calibrations import default_calibration
 from app.encoders.encoders import Encoders
+from app.services import Services
 from indexer.catalog.aliases import list_aliases
 from indexer.catalog.leases import lease
 from indexer.catalog.names import checked_collection_name
@@ -43,6 +45,13 @@ class CollectionService:
         self._encoders = encoders
         self._default_encoder = default_encoder
         self._left_out = left_out
+
+    @classmethod
+    def of(cls, services: Services) -> Self:
+        """Make it for a registry of services."""
+        settings = services.settings
+        left_out = () if settings.words else ("words",)
+        return cls(services.store, services.encoders, default_encoder=settings.encoder, left_out=left_out)
 
     def create(self, name: str, options: CollectionOptions | None = None) -> Created:
         """Create a collection, with its encoder's default calibration; an existing one of the same recipe is returned.

@@ -5,9 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Self
 
 from app.answers import described
+from app.services import Services
 from indexer.archives.archive import ArchiveInfo, OnBytes, read_info, remove_archive
 from indexer.archives.create import create_archive
 from indexer.archives.restore import restore_archive
@@ -69,6 +70,11 @@ class SnapshotService:
 
     def __init__(self, store: Store, is_configured: Callable[[str], bool] = is_configured) -> None:
         self._store, self._is_configured = store, is_configured
+
+    @classmethod
+    def of(cls, services: Services) -> Self:
+        """Make it for a registry of services."""
+        return cls(services.store, services.encoders.is_configured)
 
     def create(
         self, collection: str, path: Path | None = None, *, id: str | None = None, progress: OnBytes = _none

@@ -11,7 +11,6 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Route
 
 from app import __version__
-from app.composition import Services, make_encoders, make_executor, open_store
 from app.encoders.encoders import Encoders
 from app.http import metrics
 from app.http.audit import AuditLog, AuditMiddleware
@@ -26,10 +25,11 @@ from app.http.middleware import (
     DeadlineMiddleware,
     HeadMiddleware,
     MetricsMiddleware,
+    RequestLimitMiddleware,
     ServerErrorMiddleware,
 )
 from app.http.oidc import Issuer
-from app.http.openapi import DESCRIPTION, TAGS, describe_problems
+from app.http.openapi import DESCRIPTION, describe_problems, tags_of
 from app.http.page import Page, page_router
 from app.http.problems import add_error_handlers
 from app.http.proxies import add_proxies
@@ -57,18 +57,19 @@ from app.http.routes import (
     spans,
     tasks,
     thresholds,
-    webhooks,
 )
 from app.http.sign_in import Provider
 from app.http.stages import Observe, Stage
 from app.http.tracing import Tracing, TracingMiddleware
-from app.settings import Settings, listed
-from app.webhooks.addresses import AddressRules
+from app.plugins import settings_classes
+from app.services import Services, make_encoders, make_executor, open_store
+from app.settings import Settings
 from indexer.catalog.keys import record_uses
 from indexer.engine.executor import Executor
 from indexer.engine.warm import warm_up
 from indexer.errors import CollectionAliased, CollectionNotFound
 from indexer.patience import later
+from models.entry_points import entry_points_of
 from models.errors import SpanseekError
 
 _log = logging.getLogger(__name__)
@@ -90,7 +91,6 @@ _RESOURCES = (
     metadata,
     phrases,
     matches,
-    webhooks,
     thresholds,
     previews,
     calibrations,
@@ -99,10 +99,8 @@ _RESOURCES = (
     snapshots,
     keys,
     cluster,
-    sign_in,
-    health,
-    metrics,
 )
+_OF_SERVER = (sign_in, health, metrics)
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
@@ -127,9 +125,15 @@ def create_app(
     figures = Metrics(backend.waiting, backend.damaged_segments, backend.task_backlog, stages, backend.executor.members)
     audit = AuditLog.of(settings)
     provider = Provider.of(settings)
-    AddressRules.of(listed(settings.webhook_networks))  # what is no network is refused now, not by the first delivery
+    for kind in settings_classes()[1:]:
+        settings.of(kind)  # what is wrong is refused now, not at first use
     page = Page.load() if provider is None else Page.load(provider.origin)
-    routers = [*(resource.router for resource in _RESOURCES), page_router(page)]
+    routers = [
+        *(resource.router for resource in _RESOURCES),
+        *(point.load() for point in entry_points_of("spanseek.routes").values()),
+        *(resource.router for resource in _OF_SERVER),
+        page_router(page),
+    ]
     # As they are: routers that are included are built once more, in two seconds of the first request.
     routes = [route for router in routers for route in router.routes]
     app = FastAPI(
@@ -138,7 +142,7 @@ def create_app(
         description=DESCRIPTION,
         docs_url=None,
         redoc_url=None,
-        openapi_tags=TAGS,
+        openapi_tags=tags_of(routes),
         lifespan=_lifespan(backend, tracing, audit),
         routes=routes,
         # Clients repeat a DELETE where they are led: that of the document "..", resolved, would be the collection's.
@@ -159,11 +163,19 @@ def create_app(
     describe_problems(app)
     # The last one added sees requests first.
     app.add_middleware(AuthenticationMiddleware)
-    app.add_middleware(BodyLimitMiddleware, limit=settings.body_limit_bytes, uploads=settings.task_backlog_bytes)
+    app.add_middleware(
+        BodyLimitMiddleware,
+        limit=settings.body_limit_bytes,
+        uploads=settings.task_backlog_bytes,
+        read_s=settings.read_timeout_s,
+    )
     app.add_middleware(DeadlineMiddleware, deadline_s=settings.deadline_s, write_deadline_s=settings.write_deadline_s)
     app.add_middleware(ServerErrorMiddleware)
     app.add_middleware(GZipMiddleware, minimum_size=_GZIP_FROM_BYTES, compresslevel=_GZIP_LEVEL)
     add_cors(app, origins)
+    app.add_middleware(
+        RequestLimitMiddleware, head_bytes=settings.header_limit_bytes, requests=settings.connection_limit
+    )
     app.add_middleware(MetricsMiddleware, metrics=figures)
     if audit is not None:
         app.add_middleware(AuditMiddleware, log=audit)

@@ -2,10 +2,11 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial, wraps
 from itertools import islice
-from typing import Annotated
+from typing import Annotated, ParamSpec, TypeVar
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
@@ -24,6 +25,9 @@ from indexer.engine.query import Filter
 from indexer.errors import CollectionAliased, CollectionNotFound, KeyConfined
 from indexer.freshness import FRESH_S
 from models.errors import SpanseekError
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 
 bearer = HTTPBearer(
     auto_error=False,
@@ -247,3 +251,17 @@ def _caller(backend: Backend, token: str | None, anonymous_access: AnonymousAcce
 
 BackendDependency = Annotated[Backend, Depends(backend)]
 CallerDependency = Annotated[Caller, Depends(caller)]
+
+
+def in_pool(route: Callable[Parameters, Result]) -> Callable[Parameters, Awaitable[Result]]:
+    """A decorator of routes that write to the catalog: they run in a pool, so that a locked catalog stops no others.
+
+    The route has a parameter ``caller``.
+    """
+
+    @wraps(route)
+    async def run(*arguments: Parameters.args, **options: Parameters.kwargs) -> Result:
+        caller: Caller = options["caller"]  # type: ignore[assignment]
+        return await caller.backend.write(partial(route, *arguments, **options))
+
+    return run

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
-from app.composition import Services
+from app.collections.documents import DocumentService
 from app.http.event_watch import EventWatch
 from app.http.lanes import JobLane
 from app.http.pools import Places, Pool, run_in_time
@@ -23,8 +23,11 @@ from app.http.span_lane import SpanLane
 from app.http.stages import Observe, unobserved
 from app.http.task_watch import TaskWatch
 from app.http.write_lane import WriteLane
+from app.search.service import SearchService
+from app.services import Made, Services
+from app.tasks.service import TaskService
 from app.tasks.worker import TaskWorkers
-from app.webhooks.worker import WebhookWorkers
+from app.texts.spans import SpanService
 from indexer.catalog import schema
 from indexer.catalog.erasing import finish_erasing
 from indexer.catalog.matches import last_events
@@ -33,6 +36,7 @@ from indexer.engine.executor import Executor
 from indexer.errors import CatalogUnavailable, ExecutorUnavailable
 from indexer.types import Collection
 from models.encoders.base import Encoder, encode_queries
+from models.entry_points import entry_points_of
 from models.errors import InvalidInput, SpanseekError
 
 Result = TypeVar("Result")
@@ -67,6 +71,13 @@ class Limits:
     lease_wait_s: float = 0.0
 
 
+class Started(Protocol):
+    """What a plug-in starts with a server: an entry point of the group ``spanseek.services`` makes it of services."""
+
+    def close(self) -> None:
+        """Stop it."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Opened:
     services: Services
@@ -76,10 +87,10 @@ class _Opened:
     tuning: JobLane
     texts: JobLane
     workers: TaskWorkers
-    senders: WebhookWorkers
+    of_plugins: tuple[Started, ...]
 
     def close(self) -> None:
-        for part in (self.senders, self.workers, self.search, self.spans, self.writing, self.tuning, self.texts):
+        for part in (*self.of_plugins, self.workers, self.search, self.spans, self.writing, self.tuning, self.texts):
             part.close()
         self.services.store.close()
 
@@ -112,25 +123,10 @@ class Backend:
         self.watching = Pool("watch", threads=1, limit=limits.queue)
         self.arrivals = Places(limits.uploads, "{limit} uploads arrive already.")
         self.events = EventWatch(lambda ids: last_events(self.store.catalog, ids), self.watching, limit=limits.waits)
-        self.watch = TaskWatch(lambda ids: self.tasks.described(ids), self.watching, limit=limits.waits)
+        self.watch = TaskWatch(lambda ids: self.get(TaskService).described(ids), self.watching, limit=limits.waits)
 
-    # What is opened: each is made at first use, and raises ``CatalogUnavailable`` if the database cannot be opened.
+    # Each is made at first use, and raises ``CatalogUnavailable`` if the database cannot be opened.
     store = _Opening(lambda opened: opened.services.store)
-    aliases = _Opening(lambda opened: opened.services.aliases)
-    backfilling = _Opening(lambda opened: opened.services.backfilling)
-    collections = _Opening(lambda opened: opened.services.collections)
-    comparing = _Opening(lambda opened: opened.services.comparing)
-    documents = _Opening(lambda opened: opened.services.documents)
-    jobs = _Opening(lambda opened: opened.services.jobs)
-    mining = _Opening(lambda opened: opened.services.mining)
-    phrases = _Opening(lambda opened: opened.services.phrases)
-    reader = _Opening(lambda opened: opened.services.reader)
-    restoring = _Opening(lambda opened: opened.services.restoring)
-    snapshots = _Opening(lambda opened: opened.services.snapshots)
-    summaries = _Opening(lambda opened: opened.services.summaries)
-    tasks = _Opening(lambda opened: opened.services.tasks)
-    thresholds = _Opening(lambda opened: opened.services.thresholds)
-    webhooks = _Opening(lambda opened: opened.services.webhooks)
     # The lanes: of searches, of the decoder that restores texts, of spans of texts, of writes and whatever encodes, of
     # full passes over a collection for previews and calibrations, and of comparisons and summaries.
     search = _Opening(lambda opened: opened.search)
@@ -139,6 +135,10 @@ class Backend:
     writing = _Opening(lambda opened: opened.writing)
     tuning = _Opening(lambda opened: opened.tuning)
     texts = _Opening(lambda opened: opened.texts)
+
+    def get(self, kind: type[Made]) -> Made:
+        """The service of a class. Raises ``CatalogUnavailable`` if the database cannot be opened."""
+        return self._open().services.get(kind)
 
     def stores_text(self, collection: str) -> bool:
         """True if a collection stores its texts. Raises ``CollectionNotFound``."""
@@ -256,14 +256,14 @@ class Backend:
             services = self._startup.open_services()
         except InvalidInput as error:  # the operator's setting, not the request
             raise CatalogUnavailable(str(error), hint=error.hint) from error
-        services.tasks.ended = self.watch.changed
+        services.get(TaskService).ended = self.watch.changed
         limit, late = self.limits.queue, "Not done within {seconds:g} s."
         return _Opened(
             services,
-            SearchLanes(services.search, queue_limit=limit, observe=self._observe),
-            SpanLane(services.spans, queue_limit=limit),
+            SearchLanes(services.get(SearchService), queue_limit=limit, observe=self._observe),
+            SpanLane(services.get(SpanService), queue_limit=limit),
             WriteLane(
-                services.documents.tidy,
+                services.get(DocumentService).tidy,
                 queue_limit=limit,
                 deadline_s=self.limits.write_deadline_s,
                 lease_wait_s=self.limits.lease_wait_s,
@@ -271,8 +271,8 @@ class Backend:
             ),
             JobLane("tune", timeout=late, hint="Request less at once, or use the command line.", limit=limit),
             JobLane("texts", timeout=late, hint="Send less at once.", limit=limit),
-            services.task_workers(),
-            services.webhook_workers(),
+            TaskWorkers.of(services),
+            tuple(point.load()(services) for point in entry_points_of("spanseek.services").values()),
         )
 
 

@@ -1,4 +1,4 @@
-"""ASGI middlewares: limits on bodies and on time, answers to unexpected errors, and request metrics."""
+"""ASGI middlewares: limits on requests and on time, answers to unexpected errors, and request metrics."""
 
 import asyncio
 import logging
@@ -14,47 +14,76 @@ from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http.metrics import Metrics
-from app.http.problems import internal_error, problem_response
+from app.http.problems import HeadersTooLarge, TooManyConnections, internal_error, problem_response
 from app.http.proxies import path_of
 from app.http.request_ids import request_id_of
 from app.search.errors import DeadlineExceeded
 from indexer.disk import full_disk_named
-from indexer.errors import ResourcesExhausted, SegmentsUnreachable, StorageFailed, StorageFull
-from indexer.segments.mapping import cut_while_read, require_nothing_lost
-from models.mapping import lost_pages
+from indexer.errors import ResourcesExhausted, StorageFailed, StorageFull
 
 # Nobody receives it: it is counted in the metrics, under the status that nginx uses.
 _CLIENT_CLOSED = 499
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+# Bytes of a body per second beyond the time that every request has: an upload of any size may go on at this rate.
+_SLOWEST = 2**16
 _UPLOAD = re.compile("/collections/[^/]+/(?:documents/import|files)")
 
 _log = logging.getLogger(__name__)
 
 
-class BodyLimitMiddleware:
-    """Raises HTTP 413 when more than ``limit`` bytes of a body are read, announced or chunked.
+class RequestLimitMiddleware:
+    """Answers 431 to a URL and headers of more than ``head_bytes``, and 503 to more than ``requests`` at once."""
 
-    Uploads, which go to the disk, may have ``uploads`` bytes.
+    def __init__(self, app: ASGIApp, head_bytes: int, requests: int) -> None:
+        self.app = app
+        self.head_bytes = head_bytes
+        self.requests = requests
+        self._running = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on if there is room for it."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+        elif _head_bytes(scope) > self.head_bytes:
+            message = f"The URL and the headers are larger than {self.head_bytes:,} bytes."
+            too_large = HeadersTooLarge(message, hint="Send fewer and smaller headers; texts belong in the body.")
+            await problem_response(too_large)(scope, receive, send)
+        elif self._running >= self.requests:
+            too_many = TooManyConnections("The server answers as many requests as it may.", hint="Retry later.")
+            await problem_response(too_many)(scope, receive, send)
+        else:
+            self._running += 1
+            try:
+                await self.app(scope, receive, send)
+            finally:
+                self._running -= 1
+
+
+class BodyLimitMiddleware:
+    """Raises HTTP 413 when more than ``limit`` bytes of a body are read, announced or chunked, and 408 for a slow one.
+
+    Uploads, which go to the disk, may have ``uploads`` bytes. The server waits for a body for ``read_s`` in all, and
+    for longer while 64 KiB of it arrive a second.
     """
 
-    def __init__(self, app: ASGIApp, limit: int, uploads: int) -> None:
+    def __init__(self, app: ASGIApp, limit: int, uploads: int, read_s: float) -> None:
         self.app = app
         self.limit = limit
         self.uploads = uploads
+        self.read_s = read_s
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on with a limit on its body."""
         if scope["type"] == "http":
             limit = self.uploads if _UPLOAD.fullmatch(path_of(scope)) else self.limit
-            receive = _limited(receive, _announced(scope), limit)
+            receive = _in_time(_limited(receive, _announced(scope), limit), self.read_s)
         await self.app(scope, receive, send)
 
 
 class ServerErrorMiddleware:
     """Answers shortages of room (507) and of descriptors, and failures of the disk (503); logs others, and answers 500.
 
-    Details of that are in the log only. Nothing is answered that was read from pages that a cut file has no more: 503
-    instead, and an answer that has begun breaks off.
+    Details of that are in the log only.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -66,11 +95,10 @@ class ServerErrorMiddleware:
             with full_disk_named():
                 await self.app(scope, receive, send)
             return
-        begun, lost = False, lost_pages()
+        begun = False
 
         async def send_and_note(message: Message) -> None:
             nonlocal begun
-            require_nothing_lost(lost)
             begun = True
             await send(message)
 
@@ -79,7 +107,7 @@ class ServerErrorMiddleware:
                 await self.app(scope, receive, send_and_note)
         except ClientDisconnect:
             await Response(status_code=_CLIENT_CLOSED)(scope, receive, send)
-        except (StorageFull, StorageFailed, ResourcesExhausted, SegmentsUnreachable) as error:
+        except (StorageFull, StorageFailed, ResourcesExhausted) as error:
             if begun:
                 raise
             _log.error("%s", error)
@@ -87,9 +115,6 @@ class ServerErrorMiddleware:
         except Exception:
             if begun:
                 raise
-            if lost_pages() != lost:
-                await problem_response(cut_while_read())(scope, receive, send)
-                return
             id = request_id_of(scope)
             _log.exception("unforeseen error in %s %s, request %s", *labels(scope), id, extra={"request_id": id})
             await problem_response(internal_error())(scope, receive, send)
@@ -211,6 +236,12 @@ class MetricsMiddleware:
             _log.info("%s %s %s %d %s", client, method, route, status, request_id_of(scope), extra=request)
 
 
+def _head_bytes(scope: Scope) -> int:
+    """The bytes of the URL and of all headers."""
+    of_headers = sum(len(name) + len(value) for name, value in scope["headers"])
+    return len(scope.get("raw_path") or b"") + len(scope["query_string"]) + of_headers
+
+
 def _announced(scope: Scope) -> int:
     length = dict(scope["headers"]).get(b"content-length", b"")
     return int(length) if length.isdigit() else 0
@@ -230,6 +261,28 @@ def _limited(receive: Receive, announced: int, limit: int) -> Receive:
         return message
 
     return limited
+
+
+def _in_time(receive: Receive, read_s: float) -> Receive:
+    is_read, waited, clock = False, 0.0, asyncio.get_running_loop().time
+
+    async def in_time() -> Message:
+        nonlocal is_read, waited
+        if is_read:  # what comes now says that the client has gone
+            return await receive()
+        begun = clock()
+        try:
+            async with asyncio.timeout(read_s - waited):
+                message = await receive()
+        except TimeoutError:
+            raise HTTPException(
+                408, f"The body did not arrive completely within {read_s:g} s.", {"Connection": "close"}
+            ) from None
+        waited = max(0.0, waited + clock() - begun - len(message.get("body", b"")) / _SLOWEST)
+        is_read = not message.get("more_body", False)
+        return message
+
+    return in_time
 
 
 def _too_large(limit: int) -> HTTPException:

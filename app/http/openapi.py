@@ -1,13 +1,17 @@
 """Additions to FastAPI's OpenAPI document: problems, in their own media type."""
 
+from collections.abc import Sequence
 from functools import partial
 from http import HTTPStatus
 from operator import attrgetter
 from typing import Any, Final
 
 from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute
+from starlette.routing import BaseRoute
 
 from app.http.openapi_schemas import share_objects
+from app.http.pools import BodyRoute
 from app.http.problems import (
     MEDIA_TYPE,
     BadJson,
@@ -35,8 +39,8 @@ Errors are problem+json (RFC 9457) with a stable `code` and a `hint`. Where API 
 `Authorization: Bearer <key>`.
 """
 
-# A router whose operations have the names of their functions.
-api_router: Final = partial(APIRouter, generate_unique_id_function=attrgetter("name"))
+# A router whose operations have the names of their functions, and that parses long bodies in threads.
+api_router: Final = partial(APIRouter, generate_unique_id_function=attrgetter("name"), route_class=BodyRoute)
 
 # Bodies and answers of lines and files, for the ``content`` of routes.
 LINES: Final[dict[str, Any]] = {
@@ -49,7 +53,7 @@ def file_of(media_type: str) -> dict[str, Any]:
     return {media_type: {"schema": {"type": "string", "format": "binary"}}}
 
 
-TAGS = [
+_TAGS = [
     {"name": "search", "description": "Find spans."},
     {"name": "collections", "description": "See what can be searched."},
     {"name": "snapshots", "description": "Keep states of a collection in the data folder, and restore them."},
@@ -61,6 +65,13 @@ TAGS = [
     {"name": "tasks", "description": "Start, watch and cancel long work."},
     {"name": "health", "description": "Watch the server."},
 ]
+
+
+def tags_of(routes: Sequence[BaseRoute]) -> list[dict[str, str]]:
+    """The tags of these routes, with their descriptions."""
+    used = {tag for route in routes if isinstance(route, APIRoute) for tag in route.tags}
+    return [tag for tag in _TAGS if tag["name"] in used]
+
 
 _REF = "#/components/schemas/{model}"
 

@@ -1,22 +1,27 @@
 """Pools: threads of their own for calls that may block, so that those that wait take none from searches and keys."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+import json
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
-from functools import partial, wraps
 from threading import Lock
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import Any, Final, TypeVar
+
+from fastapi import HTTPException, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.responses import Response
 
 from app.http.lanes import deadline
+from app.http.problems import is_json
 from app.search.errors import QueueFull
 from models.priority import lower_priority
 
-if TYPE_CHECKING:
-    from app.http.auth import Caller
+# Bodies of this size and more are parsed in a thread, which takes a tenth of a millisecond.
+_LONG_BODY: Final = 2**13
 
-Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
@@ -81,22 +86,57 @@ class Pool:
         self._threads.shutdown(cancel_futures=True)
 
 
-def in_pool(route: Callable[Parameters, Result]) -> Callable[Parameters, Awaitable[Result]]:
-    """A decorator of routes that write to the catalog: they run in a pool, so that a locked catalog stops no others.
-
-    The route has a parameter ``caller``.
-    """
-
-    @wraps(route)
-    async def run(*arguments: Parameters.args, **options: Parameters.kwargs) -> Result:
-        caller: Caller = options["caller"]  # type: ignore[assignment]
-        return await caller.backend.write(partial(route, *arguments, **options))
-
-    return run
-
-
 async def run_in_time(pool: Pool, job: Callable[[], Result], seconds: float) -> Result:
     """The result of a job in a pool. Raises ``DeadlineExceeded``."""
     message = f"Not done within {seconds:g} s; it may be yet."
     async with deadline(seconds, message, hint="Retry; check that the database answers."):
         return await pool.run(job)
+
+
+class BodyRoute(APIRoute):
+    """A route that parses long bodies in a thread, so that the event loop serves others meanwhile."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The handler of FastAPI, which takes a body that is parsed already as it is."""
+        handle = super().get_route_handler()
+        if self.body_field is None or len(self.dependant.body_params) != 1:
+            return handle
+
+        async def handler(request: Request) -> Response:
+            body = await request.body()
+            if len(body) < _LONG_BODY or not is_json(request):
+                return await handle(_ReadRequest(request, body))
+            value = await asyncio.to_thread(self._parsed, body)
+            return await handle(_ReadRequest(request, body, value))
+
+        return handler
+
+    def _parsed(self, body: bytes) -> object:
+        """The body as the route takes it. Raises what FastAPI raises."""
+        try:
+            value = json.loads(body)
+        except json.JSONDecodeError as error:
+            detail = {"type": "json_invalid", "loc": ("body", error.pos), "msg": error.msg, "ctx": {"error": error.msg}}
+            raise RequestValidationError([detail]) from error
+        except (ValueError, RecursionError) as error:
+            raise HTTPException(400) from error
+        valid, errors = self.body_field.validate(value, loc=("body",))  # type: ignore[union-attr]
+        if errors:
+            raise RequestValidationError(errors, body=value)
+        return valid
+
+
+class _ReadRequest(Request):
+    """A request whose body has been read, and parsed where ``value`` is given."""
+
+    def __init__(self, request: Request, body: bytes, value: object = None) -> None:
+        super().__init__(request.scope, request.receive)
+        self._read, self._value = body, value
+
+    async def body(self) -> bytes:
+        """The body."""
+        return self._read
+
+    async def json(self) -> Any:  # noqa: ANN401
+        """The body as the route takes it, or its JSON."""
+        return json.loads(self._read) if self._value is None else self._value

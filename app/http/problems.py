@@ -99,13 +99,13 @@ class HeadersTooLarge(SpanseekError):
 
 
 class RequestTimeout(SpanseekError):
-    """The request did not arrive completely in time."""
+    """The body of the request did not arrive completely in time."""
 
     code = "request_timeout"
 
 
 class TooManyConnections(SpanseekError):
-    """The server has as many connections as it accepts."""
+    """The server answers as many requests at once as it may."""
 
     code = "too_many_connections"
 
@@ -122,7 +122,7 @@ class NotReady(SpanseekError):
     code = "not_ready"
 
 
-# A class that is not here has the status of the nearest class it derives from.
+# A class that is not here has the status of the nearest class it derives from; classes of plug-ins have their own.
 STATUS: dict[type[SpanseekError], HTTPStatus] = {
     SpanseekError: HTTPStatus.INTERNAL_SERVER_ERROR,
     BadJson: HTTPStatus.BAD_REQUEST,
@@ -150,8 +150,6 @@ STATUS: dict[type[SpanseekError], HTTPStatus] = {
     indexer.PhraseExists: HTTPStatus.CONFLICT,
     indexer.PhrasePaused: HTTPStatus.CONFLICT,
     indexer.MatchNotFound: HTTPStatus.NOT_FOUND,
-    indexer.WebhookNotFound: HTTPStatus.NOT_FOUND,
-    indexer.LetterNotFound: HTTPStatus.NOT_FOUND,
     indexer.NothingToUndo: HTTPStatus.CONFLICT,
     indexer.BordersMissing: HTTPStatus.CONFLICT,
     indexer.CollectionBusy: HTTPStatus.CONFLICT,
@@ -183,11 +181,11 @@ STATUS: dict[type[SpanseekError], HTTPStatus] = {
     models.UnknownEncoder: HTTPStatus.SERVICE_UNAVAILABLE,
     search.DeadlineExceeded: HTTPStatus.GATEWAY_TIMEOUT,
     indexer.StorageFull: HTTPStatus.INSUFFICIENT_STORAGE,
-    indexer.EngineMemoryLimit: HTTPStatus.INSUFFICIENT_STORAGE,
 }
 
 HEADERS: dict[type[SpanseekError], Mapping[str, str]] = {
     Unauthenticated: {"WWW-Authenticate": 'Bearer realm="spanseek"'},
+    IssuerUnavailable: {"Retry-After": "1"},
     indexer.CollectionBusy: {"Retry-After": "1"},
     indexer.ClusterBusy: {"Retry-After": "1"},
     indexer.ResourcesExhausted: {"Retry-After": "1"},
@@ -218,6 +216,8 @@ def status_of(kind: type[SpanseekError]) -> HTTPStatus:
     >>> status_of(indexer.SourceUnreadable).value
     422
     """
+    if kind.http_status is not None:
+        return HTTPStatus(kind.http_status)
     return next(STATUS[base] for base in kind.__mro__ if base in STATUS)
 
 
@@ -291,7 +291,7 @@ async def _spanseek_error(_: Request, error: SpanseekError) -> Response:
 async def _validation_error(request: Request, error: RequestValidationError) -> Response:
     errors = error.errors()
     first = errors[0]
-    if first["loc"] == ("body",) and _has_body(request) and not _is_json(request):
+    if first["loc"] == ("body",) and _has_body(request) and not is_json(request):
         return problem_response(_not_json(request))
     # In a query, one field is not JSON; in a body, all of it.
     if first["type"] == "json_invalid" and first["loc"][0] == "body":
@@ -319,6 +319,8 @@ def _framework_problem(request: Request, error: HTTPException) -> SpanseekError:
             return RouteNotFound(f"There is nothing at {request.url.path}.", hint="See /docs.")
         case 405:
             return MethodNotAllowed(f"{request.url.path} does not support {request.method}.", hint="See /docs.")
+        case 408:
+            return RequestTimeout(error.detail, hint="Send it faster, or less at once.")
         case 413:
             return BodyTooLarge(error.detail, hint="Send less at once.")
     return InternalError(error.detail)
@@ -328,7 +330,8 @@ def _has_body(request: Request) -> bool:
     return request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers
 
 
-def _is_json(request: Request) -> bool:
+def is_json(request: Request) -> bool:
+    """True if a request says that its body is JSON."""
     media_type = media_type_of(request.headers.get("content-type", ""))
     return media_type == "application/json" or media_type.endswith("+json")
 

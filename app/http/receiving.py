@@ -20,7 +20,7 @@ from app.tasks.answers import TaskDescription
 from app.tasks.service import TaskService, Upload
 from app.tasks.spool import Ending
 from indexer.catalog.names import is_document_id
-from indexer.sources.formats import HINT, READERS, REFUSED, kind_of
+from indexer.sources.formats import HINT, READERS, kind_of, unread
 from indexer.sources.records import is_packed
 from models.errors import InvalidInput
 from models.types import Document, JsonValue
@@ -43,9 +43,9 @@ async def receive_upload(
     encoding = request.headers.get("content-encoding", "identity").strip().lower()
     if media_type not in _FORMATS or encoding not in ("gzip", "identity"):
         raise unsupported(media_type if media_type not in _FORMATS else f"Content-Encoding: {encoding}", _HINT)
-    announced = _announced(request, backend.tasks.backlog)
+    announced = _announced(request, backend.get(TaskService).backlog)
     packed = encoding == "gzip"
-    upload = backend.tasks.upload(collection, _FORMATS[media_type], announced, packed=packed, table=table)
+    upload = backend.get(TaskService).upload(collection, _FORMATS[media_type], announced, packed=packed, table=table)
     return await _received(request, backend, upload)
 
 
@@ -60,12 +60,12 @@ async def receive_file(
         raise InvalidInput("The name cannot be an id.", hint="Use 1 to 512 characters without NUL.", field="name")
     kind = kind_of(Path(name))
     if kind not in READERS:
-        hint = f"Spanseek does not read {kind}: {REFUSED[kind]}." if kind in REFUSED else HINT
+        hint = f"{reason}." if (reason := unread(kind)) else HINT
         raise UnsupportedMediaType(f"Files that end in {kind!r} are not read.", hint=hint, field="name")
     if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
         raise unsupported(f"Content-Encoding: {request.headers['content-encoding']}", "Send the file as it is.")
-    announced, packed = _announced(request, backend.tasks.backlog), is_packed(name)
-    upload = backend.tasks.upload(collection, kind[1:], announced, packed=packed, table=options, name=name)
+    announced, packed = _announced(request, backend.get(TaskService).backlog), is_packed(name)
+    upload = backend.get(TaskService).upload(collection, kind[1:], announced, packed=packed, table=options, name=name)
     return await _received(request, backend, upload)
 
 
@@ -102,7 +102,7 @@ async def _write(request: Request, upload: Upload, pool: Pool) -> None:
 
 async def task_or_wait(backend: Backend, id: str, seconds: float, is_visible: Callable[[str], bool]) -> TaskDescription:
     """The task, once it has ended or the time is up. Raises ``TaskNotFound``, and ``QueueFull`` if too many wait."""
-    task = await backend.watching.run(partial(backend.tasks.get, id, is_visible))
+    task = await backend.watching.run(partial(backend.get(TaskService).get, id, is_visible))
     return await backend.watch.wait(task, min(seconds, backend.limits.write_deadline_s))
 
 
@@ -118,7 +118,7 @@ async def upload_as_task(
     backend: Backend, collection: str, items: Sequence[Entry]
 ) -> WrittenDocuments | TaskDescription:
     """Index documents as a task: their results if it is done in time, else the task, which goes on."""
-    tasks = backend.tasks
+    tasks = backend.get(TaskService)
     with backend.arrivals.taken():
         task = await backend.receiving.run(partial(_queue, tasks, collection, items))
     task = await followed(backend, task, backend.limits.write_deadline_s)

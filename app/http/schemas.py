@@ -6,7 +6,7 @@ Strict: wrong types and unknown fields are refused, never coerced.
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import Path
+from fastapi import Depends, Path, Query
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -17,9 +17,20 @@ from pydantic import (
     WrapValidator,
 )
 
-from app.requests import MAX_NAME, Body, CollectionName, DocumentId, FilterBody, SearchRequest, storable
+from app.requests import (
+    MAX_NAME,
+    Body,
+    CollectionName,
+    DocumentId,
+    FilterBody,
+    SearchRequest,
+    filter_of,
+    shared_filters,
+    storable,
+)
 from app.texts.requests import storable_metadata
 from indexer.catalog.names import MAX_NOTE, MAX_TAG
+from indexer.engine.query import Filter
 from models.errors import InvalidInput
 from models.types import JsonValue
 
@@ -36,6 +47,22 @@ CollectionPath = Annotated[CollectionName, Path(description="The collection's na
 # A tag to look for: whatever a URL may hold is compared to the letter.
 QueryTag = Annotated[str, Field(min_length=1, max_length=MAX_TAG), AfterValidator(storable)]
 Note = Annotated[str, Field(max_length=MAX_NOTE), AfterValidator(storable)]
+
+
+def filter_of_query(
+    filter: Annotated[
+        str | None,
+        Query(
+            description="A filter as in a search: an expression such as `duration >= 600`, or JSON, "
+            '`{"document": {...}, "part": {...}}`. A document passes what is asked of parts if one of them does.'
+        ),
+    ] = None,
+) -> Filter:
+    """Parse the filter of a URL. FastAPI runs this in a thread, because a filter may be long."""
+    return filter_of(filter)
+
+
+QueryFilter = Annotated[Filter, Depends(filter_of_query)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +82,11 @@ def _query_or_error(value: object, validate: ValidatorFunctionWrapHandler) -> ob
         return BadQuery(error)
 
 
+def _with_shared_filters(values: object, validate: ValidatorFunctionWrapHandler) -> object:
+    with shared_filters():
+        return validate(values)
+
+
 class BatchBody(Body):
     """Several queries, answered together."""
 
@@ -72,9 +104,9 @@ class BatchBody(Body):
     )
 
     # An invalid one is a BadQuery, of which the schema, as types, says nothing.
-    queries: list[Annotated[SearchRequest, WrapValidator(_query_or_error)]] = Field(
-        min_length=1, description="The queries; the server's settings say how many at most."
-    )
+    queries: Annotated[
+        list[Annotated[SearchRequest, WrapValidator(_query_or_error)]], WrapValidator(_with_shared_filters)
+    ] = Field(min_length=1, description="The queries; the server's settings say how many at most.")
 
     def checked(self) -> list[SearchRequest | BadQuery]:
         """The queries, and what is wrong with those that are invalid."""

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from app.http.problems import BadJson, media_type_of, unsupported
 from app.phrases.parsing import Line, lines_from_json, phrases_from_lines
+from app.requests import shared_filters
 from indexer.engine.filter_masks import documents_holding
 from indexer.engine.query import Filter
 from indexer.errors import InvalidDocument, KeyConfined
@@ -19,6 +20,8 @@ from models.errors import InvalidInput, SpanseekError
 from models.types import Document
 
 MAX_PHRASES = 20_000
+# Characters of the filters of all phrases of a request.
+MAX_FILTERS = 2**21
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +73,10 @@ def require_own_ids(reach: Filter) -> Filter:
     return reach
 
 
-def with_own_ids(items: Sequence[Entry], always: Expression) -> list[Entry]:
-    """The documents whose ids a key's filter lets pass; the others as refused."""
+def with_own_ids(items: Sequence[Entry], always: Expression | None) -> Sequence[Entry]:
+    """The documents whose ids a key's filter, if it has one, lets pass; the others as refused."""
+    if always is None:
+        return items
     documents = [item for item in items if isinstance(item, Document)]
     own = dict(zip(map(id, documents), _passing(documents, always), strict=True))
     return [item if own.get(id(item), True) else _out_of_reach(item) for item in items]
@@ -95,11 +100,12 @@ def phrase_uploads(body: bytes, content_type: str) -> list[Line]:
     ['cancel']
     """
     media_type = _media_type(content_type)
-    if media_type == "application/json":
-        value = _parsed(body, "The body")
-        phrases = list(lines_from_json(value if isinstance(value, list) else [value]))
-    else:
-        phrases = list(phrases_from_lines(body))
+    with shared_filters(MAX_FILTERS):
+        if media_type == "application/json":
+            value = _parsed(body, "The body")
+            phrases = list(lines_from_json(value if isinstance(value, list) else [value]))
+        else:
+            phrases = list(phrases_from_lines(body))
     if len(phrases) > MAX_PHRASES:
         raise InvalidInput(
             f"The body holds {len(phrases):,} phrases; one request may have {MAX_PHRASES:,}.",

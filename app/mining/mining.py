@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
-from typing import Final
+from typing import Final, Self
 
 from app.mining.copies import Copy, near_copies
 from app.requests import MiningRequest, SearchRequest
@@ -17,6 +17,7 @@ from app.search.mode import AnyMode, available_mode
 from app.search.request_plan import AnyEncoded, AnyPrepared, plan_of
 from app.search.service import SearchService, encode
 from app.search.threshold import used_threshold
+from app.services import Services
 from indexer.engine.snapshot import Snapshot
 from indexer.filters.expression import Field
 from indexer.reading.filter_fields import check_fields
@@ -104,6 +105,11 @@ class MiningService:
 
     def __init__(self, store: Store, search: SearchService) -> None:
         self._store, self._search = store, search
+
+    @classmethod
+    def of(cls, services: Services) -> Self:
+        """Make it for a registry of services."""
+        return cls(services.store, services.get(SearchService))
 
     def check(self, request: MiningRequest) -> None:
         """Raise what :meth:`mine` would, as far as nothing needs to be encoded for it."""

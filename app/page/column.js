@@ -93,10 +93,12 @@ export class Column {
     this.apply();
   }
 
-  // Exact counts and the noise band, an estimate of what is not in the list, and charts; each where it can be had.
+  // Exact counts and the noise band, an estimate of what is not in the list, and charts; each where it can be had. From then
+  // on the list stays as it is, which its element says.
   async ask(signal) {
     await Promise.all([this.count(signal), this.estimateAll(signal), this.star.show(signal)]);
     this.apply();
+    this.element.dataset.settled = "";
     const floor = this.slider.value || (this.isJudged && this.isSpans ? "auto" : this.noise);
     if (floor) charts(this.request, floor, signal).then((made) => this.charts.replaceChildren(...made), () => {}); // else left out
   }

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 from urllib.parse import quote
 
 import numpy as np
@@ -21,6 +21,7 @@ from app.phrases.answers import (
 )
 from app.phrases.parsing import Line, RefusedLine
 from app.phrases.reach import events_in_reach
+from app.services import Services
 from indexer.catalog.leases import Lease, lease
 from indexer.catalog.matches import find_match, read_events
 from indexer.catalog.phrases import (
@@ -87,6 +88,11 @@ class PhraseService:
         self._store = store
         self._catalog = store.catalog
         self._encoders = encoders
+
+    @classmethod
+    def of(cls, services: Services) -> Self:
+        """Make it for a registry of services."""
+        return cls(services.store, services.encoders)
 
     def add(self, collection: str, draft: PhraseDraft, *, backfill: bool = False) -> Phrase:
         """Save a new phrase. Raises ``PhraseExists`` if the name is taken."""

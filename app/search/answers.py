@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeAlias, Union
 
 from pydantic import ConfigDict, GetCoreSchemaHandler, GetPydanticSchema
@@ -12,6 +11,7 @@ from app.answers import described, optional
 from app.requests import MODES, ModeName
 from indexer.segments.text import OffsetUnit
 from indexer.tuning import ThresholdOn
+from models.entry_points import entry_points_of
 from models.types import CharSpan
 from models.verifier.types import Difference, Verdict
 
@@ -64,7 +64,7 @@ class ScoreExplanation(Protocol):
 
 def _explanations(source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
     """The schema of the explanations of all modes, which are loaded when it is first asked for."""
-    modes = (point.load() for point in sorted(entry_points(group=MODES)))
+    modes = (point.load() for point in entry_points_of(MODES).values())
     kinds = dict.fromkeys(mode.presented.explanation for mode in modes if mode.presented.explanation is not None)
     union: Any = Union[(*kinds, None)]
     return handler(union)

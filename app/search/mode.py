@@ -6,7 +6,6 @@ A mode is a class that an entry point of the group ``spanseek.modes`` names; it 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar, get_args
 
 import numpy as np
@@ -27,6 +26,7 @@ from indexer.engine.snapshot import Snapshot
 from indexer.tuning import Tuning
 from indexer.types import Recipe
 from indexer.words.literal import Terms
+from models.entry_points import entry_points_of
 from models.errors import InvalidInput
 from models.text.borders import Boundary
 from models.types import CharSpan, QueryVectors
@@ -242,8 +242,7 @@ Modes: TypeAlias = Mapping[ModeName, AnyMode]
 @cache
 def mode_classes() -> Mapping[ModeName, type[AnyMode]]:
     """The classes of all modes, by name."""
-    found = {point.name: point for point in entry_points(group=MODES)}
-    return {name: found[name].load() for name in sorted(found)}
+    return {name: point.load() for name, point in entry_points_of(MODES).items()}
 
 
 def load_modes(encoders: Encoders) -> Modes:

@@ -11,14 +11,14 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Final, TypeVar
+from typing import Final, Self, TypeVar
 
 from app.requests import MAX_EXPORT, SearchRequest
 from app.search import literal
 from app.search.aggregation.stage import aggregated
 from app.search.answers import Filtered, Hit, LikelyMatches, SearchAnswer, Total, UsedThreshold
 from app.search.literal import RankedRows
-from app.search.mode import Counts, Modes, Query, Read, ScoredRows, available_mode
+from app.search.mode import Counts, Modes, Query, Read, ScoredRows, available_mode, load_modes
 from app.search.paging import cursor_of, page_of
 from app.search.reading import notice_of
 from app.search.request_plan import AnyEncoded, AnyPrepared, Encoded, Prepared, plan_of
@@ -27,6 +27,7 @@ from app.search.verification.estimating import Estimate, likely_matches
 from app.search.verification.marking import marked_places
 from app.search.verification.ordering import Ordered, ordered, with_verdict
 from app.search.verification.stage import HitVerifier, Results, VerifierOf, no_verifier
+from app.services import Services
 from indexer.engine.place import Place
 from indexer.engine.query import EVERYTHING, Filter
 from indexer.engine.rows import SpanRow
@@ -68,6 +69,11 @@ class SearchService:
         self.modes = modes
         self.verifier = HitVerifier(verifier, modes.get("best_span"))
         self._store = store
+
+    @classmethod
+    def of(cls, services: Services) -> Self:
+        """Make it for a registry of services."""
+        return cls(services.store, load_modes(services.encoders), services.encoders.verifier)
 
     def search(self, *requests: SearchRequest) -> list[SearchAnswer]:
         """Answer requests together. Raises the error of the first request that cannot be answered.

@@ -2,14 +2,17 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
 from app.answers import described, optional
 from indexer.catalog.tasks import Status, Task
+from models.entry_points import entry_points_of
 
-KindName: TypeAlias = Literal[
-    "upload", "reindex", "optimize", "purge", "backfill", "calibration", "snapshot", "restore", "mine"
-]
+_CORE: Final = ("upload", "reindex", "optimize", "purge", "backfill", "calibration", "snapshot", "restore", "mine")
+if TYPE_CHECKING:
+    KindName: TypeAlias = str
+else:
+    KindName = Literal[(*_CORE, *entry_points_of("spanseek.tasks"))]
 Unit: TypeAlias = Literal["bytes", "documents", "phrases", "steps"]
 
 

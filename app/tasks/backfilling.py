@@ -6,9 +6,12 @@ collection's lease, adds what is missing: a match that arrived meanwhile is neit
 
 from collections.abc import Sequence
 from math import inf
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
+from app.collections.jobs import CollectionJobs
 from app.phrases.answers import NO_BACKFILL, Backfill, ImportedPhrases, PhraseDescription
+from app.phrases.service import PhraseService
+from app.services import Services
 from app.tasks.service import TaskService
 from indexer.catalog.collections import Catalog
 from indexer.catalog.phrases import unpaused
@@ -18,9 +21,7 @@ from models.fields import converted
 from models.types import JsonValue
 
 if TYPE_CHECKING:
-    from app.collections.jobs import CollectionJobs
     from app.phrases.parsing import Line
-    from app.phrases.service import PhraseService
 
 # Units times phrases that are matched before the answer; these take well under a second.
 AT_ONCE: Final = 10_000_000
@@ -34,14 +35,20 @@ class Backfilling:
     def __init__(
         self,
         catalog: Catalog,
-        phrases: "PhraseService",
-        jobs: "CollectionJobs",
+        phrases: PhraseService,
+        jobs: CollectionJobs,
         tasks: TaskService,
         *,
         at_once: float = AT_ONCE,
     ) -> None:
         self._catalog, self._phrases, self._jobs, self._tasks = catalog, phrases, jobs, tasks
         self._at_once = at_once
+
+    @classmethod
+    def of(cls, services: Services) -> Self:
+        """Make it for a registry of services."""
+        get = services.get
+        return cls(services.store.catalog, get(PhraseService), get(CollectionJobs), get(TaskService))
 
     def unhurried(self) -> "Backfilling":
         """The same for a caller that waits, however long it takes; a task is made only while others write."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from app.tasks.services import TaskServices
+from app.services import Services
 from app.tasks.spool import Spool
 from indexer.catalog.claims import Claim, record_progress
 from indexer.patience import Patience
@@ -23,7 +23,7 @@ class TaskStopped(Exception):
 class TaskContext:
     """One run of a task. ``collection`` is the collection's own name."""
 
-    services: TaskServices
+    services: Services
     claim: Claim
     spool: Spool
     collection: str

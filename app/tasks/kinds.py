@@ -1,4 +1,6 @@
-"""The kinds of tasks. To add one, write a function of a ``TaskContext``, and name it in ``KINDS`` and in ``KindName``.
+"""The kinds of tasks. One of the core is a function of a ``TaskContext`` that ``KINDS`` and ``KindName`` name.
+
+One of a plug-in is a ``TaskKind`` that an entry point of the group ``spanseek.tasks`` names.
 
 A kind can be killed at any moment and run again: it does what is left. It returns its result as JSON values, looks at
 ``context.stop`` while it works, and raises ``TaskStopped`` where it ends before its work does.
@@ -29,6 +31,7 @@ from indexer.errors import (
     StorageFull,
     TextNotStored,
 )
+from models.entry_points import entry_points_of
 from models.errors import (
     BackboneMismatch,
     BackboneMissing,
@@ -77,9 +80,10 @@ def run_upload(context: TaskContext) -> Mapping[str, JsonValue]:
 def run_reindex(context: TaskContext) -> Mapping[str, JsonValue]:
     """Bring a collection into another recipe; a cancelled one is as it was."""
     from app.collections.recipes import CollectionOptions
+    from app.collections.reindexing import Reindexing
     from indexer.indexing.pipeline import JobHooks
 
-    job = context.services.reindexing(context.collection, CollectionOptions(**context.options))
+    job = Reindexing.of(context.services, context.collection, CollectionOptions(**context.options))
     total = context.services.store.catalog.collection(context.collection).documents
     most = 0
 
@@ -98,15 +102,20 @@ def run_reindex(context: TaskContext) -> Mapping[str, JsonValue]:
 def undo_reindex(context: TaskContext) -> None:
     """Delete what an unfinished reindexing has built."""
     from app.collections.jobs import built_beside
+    from app.collections.service import CollectionService
 
     with suppress(CollectionNotFound):
-        context.services.collections.delete(built_beside(context.claim.task.target_id))
+        context.services.get(CollectionService).delete(built_beside(context.claim.task.target_id))
 
 
 def run_optimize(context: TaskContext) -> Mapping[str, JsonValue]:
     """Merge all segments that can be merged."""
+    from app.collections.jobs import CollectionJobs
+
     words = bool(context.options.get("words"))
-    optimized = context.services.jobs.optimize(context.collection, words=words, waiting=_waiting(context))
+    optimized = context.services.get(CollectionJobs).optimize(
+        context.collection, words=words, waiting=_waiting(context)
+    )
     context.check()
     context.progress(1, 1)
     return asdict(optimized)
@@ -114,15 +123,19 @@ def run_optimize(context: TaskContext) -> Mapping[str, JsonValue]:
 
 def run_purge(context: TaskContext) -> Mapping[str, JsonValue]:
     """Erase deleted documents from the disk."""
-    removed = context.services.jobs.purge(context.collection, waiting=_waiting(context))
+    from app.collections.jobs import CollectionJobs
+
+    removed = context.services.get(CollectionJobs).purge(context.collection, waiting=_waiting(context))
     context.progress(1, 1)
     return asdict(removed)
 
 
 def run_backfill(context: TaskContext) -> Mapping[str, JsonValue]:
     """Match saved phrases with the documents that are there, some of them in each pass."""
+    from app.collections.jobs import CollectionJobs
+
     names, present = list(context.options["phrases"]), bool(context.options.get("saved"))
-    waiting, jobs = _waiting(context), context.services.jobs
+    waiting, jobs = _waiting(context), context.services.get(CollectionJobs)
     counts: dict[str, int] = context.checkpoint.get("counts") or {"added": 0, "withdrawn": 0}
     for first in range(context.claim.task.done, len(names), _PHRASES_AT_ONCE):
         context.check()
@@ -138,20 +151,22 @@ def run_calibration(context: TaskContext) -> Mapping[str, JsonValue]:
     from app.calibration.answers import CalibrationDescription, FittedCalibration
     from app.calibration.labels import label_from_json
     from app.calibration.metrics import ThresholdTargets
-    from app.calibration.service import CalibrationRequest
+    from app.calibration.service import CalibrationRequest, ThresholdService
 
     options = context.options
     labels = [label_from_json(label, f"labels[{n}]") for n, label in enumerate(options["labels"])]
     targets = ThresholdTargets(options["precision"], options["recall"])
     request = CalibrationRequest(labels, options["mode"], options["note"], options["activate"], targets)
-    calibration, report = context.services.thresholds.calibrate(context.collection, request)
+    calibration, report = context.services.get(ThresholdService).calibrate(context.collection, request)
     context.progress(1, 1)
     return json_values(FittedCalibration(CalibrationDescription.of(calibration), report))
 
 
 def run_snapshot(context: TaskContext) -> Mapping[str, JsonValue]:
     """Make a snapshot; one of a run that was interrupted is made again."""
-    made = context.services.snapshots.create(
+    from app.collections.snapshots import SnapshotService
+
+    made = context.services.get(SnapshotService).create(
         context.collection, id=context.claim.task.id, progress=BytesProgress(context)
     )
     return json_values(made)
@@ -159,7 +174,9 @@ def run_snapshot(context: TaskContext) -> Mapping[str, JsonValue]:
 
 def run_restore(context: TaskContext) -> Mapping[str, JsonValue]:
     """Restore a snapshot as a new collection; a run that was interrupted has restored nothing."""
-    snapshots, options = context.services.snapshots, context.options
+    from app.collections.snapshots import SnapshotService
+
+    snapshots, options = context.services.get(SnapshotService), context.options
     path = snapshots.path(context.collection, options["snapshot"])
     restored = snapshots.restore(path, options["name"], BytesProgress(context))
     return {"collection": restored.name, "documents": restored.documents, "units": restored.units}
@@ -168,6 +185,7 @@ def run_restore(context: TaskContext) -> Mapping[str, JsonValue]:
 def run_mine(context: TaskContext) -> Mapping[str, JsonValue]:
     """Mine phrases from the last batch on; from the beginning if the collection has changed."""
     from app.mining.job import Checkpoint, run_mining
+    from app.mining.mining import MiningService
     from app.requests import mining_request
 
     request = replace(mining_request(context.options["request"]), collection=context.collection)
@@ -178,7 +196,7 @@ def run_mine(context: TaskContext) -> Mapping[str, JsonValue]:
         context.progress(done, total, {"mining": checkpoint.values(), "counts": counts})
 
     start = Checkpoint(**context.checkpoint.get("mining", {}))
-    mining = context.services.mining.mine(request)
+    mining = context.services.get(MiningService).mine(request)
     return json_values(run_mining(mining, context.spool.folder, start, progress=progress))
 
 
@@ -244,5 +262,30 @@ KINDS: Final[Mapping[str, TaskKind]] = {
         TaskKind("mine", run_mine, "phrases"),
     )
 }
-# The kinds of which a worker removes what a cancelled task has made.
-UNDONE: Final = tuple(name for name, kind in KINDS.items() if kind.undo is not _nothing)
+
+
+def kind_named(name: str) -> TaskKind:
+    """A kind by name. One that is not installed ends its tasks with an error.
+
+    >>> kind_named("upload").unit, kind_named("brew").unit
+    ('bytes', 'steps')
+    """
+    if name in KINDS:
+        return KINDS[name]
+    point = entry_points_of("spanseek.tasks").get(name)
+    return TaskKind(name, _missing) if point is None else point.load()
+
+
+def undone() -> tuple[str, ...]:
+    """The kinds of which a worker removes what a cancelled task has made."""
+    kinds = map(kind_named, (*KINDS, *entry_points_of("spanseek.tasks")))
+    return tuple(kind.name for kind in kinds if kind.undo is not _nothing)
+
+
+def _missing(context: TaskContext) -> Mapping[str, JsonValue]:
+    """Fail, for a kind that no installed distribution has."""
+    raise InvalidInput(
+        f"No task of the kind {context.claim.task.kind} can run here.",
+        hint="Install the plug-in that it comes from, and start it again.",
+        field="kind",
+    )

@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final, get_args
+from typing import Any, Final, Self, get_args
 
 from app.cursors import check_limit, cursor_at, position_of
 from app.mining.tables import TableName, table_of
+from app.services import Services
 from app.tabular import Format
 from app.tasks.answers import KindName, TaskDescription, TaskPage
-from app.tasks.kinds import KINDS, UNDONE
+from app.tasks.kinds import kind_named, undone
 from app.tasks.spool import BodyWriter, Ending, Spool
 from indexer.catalog.tasks import (
     STATUSES,
@@ -53,6 +54,11 @@ class TaskService:
         self.queued: Callable[[], object] = _nobody
         self.ended: Callable[[], object] = _nobody
         self._abandoned: set[str] = set()
+
+    @classmethod
+    def of(cls, services: Services) -> Self:
+        """Make it for a registry of services."""
+        return cls(services.store, backlog=services.settings.task_backlog_bytes)
 
     def spool(self, id: str) -> Spool:
         """The files of a task."""
@@ -143,7 +149,7 @@ class TaskService:
     def cancel(self, id: str, is_visible: Callable[[str], bool] = lambda name: True) -> TaskDescription:
         """Cancel a task: a queued one now, a running one soon; what it published stays. Raises ``TaskNotFound``."""
         self._visible(id, is_visible)
-        task = cancel_task(self._store.catalog, id, undone=UNDONE)
+        task = cancel_task(self._store.catalog, id, undone=undone())
         if task.status == "cancelled":
             self.spool(id).remove_body()
         else:
@@ -280,4 +286,4 @@ def spool_root(store: Store) -> Path:
 
 def described(task: Task) -> TaskDescription:
     """A task as an answer."""
-    return TaskDescription.of(task, KINDS[task.kind].unit)
+    return TaskDescription.of(task, kind_named(task.kind).unit)

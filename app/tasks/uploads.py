@@ -13,7 +13,7 @@ from itertools import count, islice
 from pathlib import Path
 from typing import BinaryIO, Final, TypeAlias, cast
 
-from app.collections.documents import WrittenDocument
+from app.collections.documents import DocumentService, WrittenDocument
 from app.tasks.context import TaskContext
 from app.tasks.spool import Ending, ResultWriter
 from indexer.errors import InvalidDocument
@@ -65,7 +65,7 @@ class _Progress:
 def index_upload(context: TaskContext) -> dict[str, JsonValue]:
     """Index an upload from its checkpoint on."""
     # Before the body is read up to the checkpoint, perhaps in vain.
-    context.services.documents.require_writable(context.collection, context.patience())
+    context.services.get(DocumentService).require_writable(context.collection, context.patience())
     lines = UploadLines(
         context.spool.body(context.options["format"], packed=context.options["packed"]),
         context.options["format"],
@@ -81,7 +81,7 @@ def index_upload(context: TaskContext) -> dict[str, JsonValue]:
         for number in count(1):
             batch = _batch(rest, characters)
             if not batch or number % _BATCHES_A_TIDYING == 0:
-                documents = context.services.documents
+                documents = context.services.get(DocumentService)
                 documents.tidy(context.collection, context.stop, busy=context.patience(), windows=not batch)
             context.check()
             if not batch:
@@ -102,7 +102,11 @@ def _index(context: TaskContext, batch: Sequence[Line], results: ResultWriter, p
     documents = [item for _, item in batch if isinstance(item, Document)]
     outcomes: Mapping[str, Outcome] = {}
     if documents:
-        outcomes = context.services.documents.upsert(context.collection, documents, busy=context.patience()).outcomes
+        outcomes = (
+            context.services.get(DocumentService)
+            .upsert(context.collection, documents, busy=context.patience())
+            .outcomes
+        )
     answers = [
         (line, WrittenDocument.of(outcomes[item.id]) if isinstance(item, Document) else item) for line, item in batch
     ]

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
-from typing import Final
+from typing import Final, Self
 
+from app.services import Services
 from app.tasks.context import TaskContext, TaskStopped
-from app.tasks.kinds import KINDS
+from app.tasks.kinds import kind_named
 from app.tasks.service import TaskService, spool_root
-from app.tasks.services import TaskServices
 from app.tasks.spool import Spool
 from indexer.catalog.claims import Claim, claim_task, finish_task, release_task, renew_claim, retry_task
 from indexer.catalog.tasks import Backlog, ClaimLost, Ended, backlog, forget_ended
@@ -38,7 +38,7 @@ class TaskWorkers:
 
     def __init__(
         self,
-        services: TaskServices,
+        services: Services,
         tasks: TaskService,
         *,
         threads: int,
@@ -55,6 +55,12 @@ class TaskWorkers:
         ]
         for thread in self._threads:
             thread.start()
+
+    @classmethod
+    def of(cls, services: Services) -> Self:
+        """Start the workers of a server."""
+        settings = services.settings
+        return cls(services, services.get(TaskService), threads=settings.task_workers, keep_days=settings.task_days)
 
     def close(self) -> None:
         """Stop the running tasks where they can be resumed, and the workers."""
@@ -117,7 +123,7 @@ class TaskWorkers:
                 self._failed(context, error)
 
     def _run_claimed(self, context: TaskContext) -> None:
-        kind, claim = KINDS[context.claim.task.kind], context.claim
+        kind, claim = kind_named(context.claim.task.kind), context.claim
         try:
             if context.stop():
                 raise TaskStopped
@@ -144,7 +150,7 @@ class TaskWorkers:
         if named is None:
             _log.error("task %s failed in an unforeseen way", claim.task.id, exc_info=error)
         reason = named or _unforeseen(error)
-        if KINDS[claim.task.kind].ends(named or error, claim.task.failures):
+        if kind_named(claim.task.kind).ends(named or error, claim.task.failures):
             self._end(claim, "failed", error=reason)
             return
         again = retry_task(self._services.store.catalog, claim, reason)

@@ -1,6 +1,7 @@
 """Compares two texts: their similarity in every mode, their facets, and which is more general."""
 
 from collections.abc import Iterator
+from typing import Self
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from app.requests import SearchRequest
 from app.search import literal
 from app.search.mode import AnyMode, Modes, is_available
 from app.search.reading import read_request
+from app.search.service import SearchService
+from app.services import Services
 from app.texts.comparing_answers import (
     CompareAnswer,
     CompareRequest,
@@ -44,6 +47,12 @@ class CompareService:
         self._modes = modes
         self._facets = encoders.shared(Facets)
         self._default_encoder = default_encoder
+
+    @classmethod
+    def of(cls, services: Services) -> Self:
+        """Make it for a registry of services."""
+        modes = services.get(SearchService).modes
+        return cls(services.store, services.encoders, modes, services.settings.encoder)
 
     def compare(self, request: CompareRequest) -> CompareAnswer:
         """Compare two texts. Raises ``CollectionNotFound``, and ``InvalidInput`` for a text without words."""

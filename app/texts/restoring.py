@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
+from typing import Self
 
 import numpy as np
 
 from app.encoders.encoders import Encoders
 from app.search.errors import ModeUnavailable
+from app.services import Services
 from app.texts.comparing_answers import SpanRange, TooManySentences
 from app.texts.restored_answers import (
     MAX_SENTENCES,
@@ -40,6 +42,11 @@ class RestoreService:
         self._store = store
         self._restoring = encoders.shared(Restoring)
         self._warn_below = warn_below
+
+    @classmethod
+    def of(cls, services: Services) -> Self:
+        """Make it for a registry of services."""
+        return cls(services.store, services.encoders, warn_below=services.settings.restore_warn_below)
 
     def vectors(self, texts: Sequence[str]) -> TextVectors:
         """The vectors of texts. Raises ``InvalidInput`` for a text that is longer than the restorer reads."""

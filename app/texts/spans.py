@@ -11,7 +11,7 @@ from copy import copy
 from dataclasses import dataclass, fields, replace
 from heapq import nsmallest
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 
@@ -19,13 +19,14 @@ from app.encoders.default_calibrations import default_tuning
 from app.encoders.encoders import Encoders
 from app.requests import SearchRequest, SpanChoice, with_verification
 from app.search.answers import Hit, Verified
-from app.search.mode import Mode
+from app.search.mode import Mode, load_modes
 from app.search.request_plan import AnyEncoded, AnyPrepared, plan_of
 from app.search.service import encode, finish, scan
 from app.search.span_queries import SpanQuery
 from app.search.verification.marking import marked_places
 from app.search.verification.ordering import Ordered, Verification, order_of, summary_of, with_verdict
 from app.search.verification.stage import HitVerifier, Results, clauses_of
+from app.services import Services
 from app.texts.requests import MAX_PHRASES, SpansRequest
 from app.texts.span_answers import SpansAnswer, TextHit, TextSpans, check_size
 from indexer.engine.snapshot import SegmentView, Snapshot
@@ -123,6 +124,16 @@ class SpanService:
         self._encoder = encoder
         self._mode = mode
         self._verifier = HitVerifier(lambda recipe: encoders.verifier(recipe), mode)
+
+    @classmethod
+    def of(cls, services: Services) -> Self:
+        """Make it for a registry of services."""
+        return cls.by(services.encoders, services.settings.encoder)
+
+    @classmethod
+    def by(cls, encoders: Encoders, encoder: str) -> Self:
+        """Make it without a store. It scans, whatever executor reads collections."""
+        return cls(encoders, encoder, load_modes(encoders)["best_span"])
 
     def find(self, request: SpansRequest) -> SpansAnswer:
         """The best spans of every text.

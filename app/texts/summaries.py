@@ -7,10 +7,12 @@ facet of a chosen sentence.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Self
 
 import numpy as np
 
 from app.encoders.encoders import Encoders
+from app.services import Services
 from app.texts.comparing_answers import (
     MAX_CHOSEN,
     MAX_SENTENCES,
@@ -66,6 +68,11 @@ class SummaryService:
     def __init__(self, store: Store, encoders: Encoders) -> None:
         self._store = store
         self._facets = encoders.shared(Facets)
+
+    @classmethod
+    def of(cls, services: Services) -> Self:
+        """Make it for a registry of services."""
+        return cls(services.store, services.encoders)
 
     def summarize(self, request: SummaryRequest) -> SummaryAnswer:
         """Choose sentences of the texts together.

@@ -186,12 +186,6 @@ class DocumentNotFound(ApiError):
     code = "document_not_found"
 
 
-class EngineMemoryLimit(ApiError):
-    """The materialized engine would need more memory than `SPANSEEK_MATERIALIZED_LIMIT_MB`."""
-
-    code = "engine_memory_limit"
-
-
 class ExecutorUnavailable(ApiError):
     """What reads the segments, or encodes for a job, cannot work: a GPU is lost; there is no Ray cluster
     at `SPANSEEK_RAY_ADDRESS`, or Ray is not installed; or no actor of a job starts, or actors end one
@@ -201,6 +195,12 @@ class ExecutorUnavailable(ApiError):
     code = "executor_unavailable"
 
 
+class ExtraMissing(ApiError):
+    """A plug-in is needed, and not installed."""
+
+    code = "extra_missing"
+
+
 class Forbidden(ApiError):
     """The key lacks the scope, or may not give this name to a collection or an alias."""
 
@@ -208,7 +208,7 @@ class Forbidden(ApiError):
 
 
 class HeadersTooLarge(ApiError):
-    """The URL and the headers are larger than `SPANSEEK_HEADER_LIMIT_BYTES`. The connection is closed."""
+    """The URL and the headers are larger than `SPANSEEK_HEADER_LIMIT_BYTES`."""
 
     code = "headers_too_large"
 
@@ -256,7 +256,9 @@ class InvalidInput(ApiError):
 
 
 class IssuerUnavailable(ApiError):
-    """A token came, and the keys of its issuer could not be fetched yet. API keys are answered."""
+    """A token came, and the keys of its issuer could not be fetched yet, or are being fetched. API keys
+    are answered.
+    """
 
     code = "issuer_unavailable"
 
@@ -385,7 +387,7 @@ class RecipeMismatch(ApiError):
 
 
 class RequestTimeout(ApiError):
-    """The request did not arrive completely within `SPANSEEK_READ_TIMEOUT_S`. The connection is closed."""
+    """The body did not arrive completely within `SPANSEEK_READ_TIMEOUT_S`. The connection is closed."""
 
     code = "request_timeout"
 
@@ -420,7 +422,7 @@ class SegmentCorrupt(ApiError):
 
 class SegmentsUnavailable(ApiError):
     """The bucket of `SPANSEEK_SEGMENTS_URL` does not answer, refuses its credentials, or is another one;
-    or the extra `cluster` is not installed. What is open is still searched. Nothing was published and
+    or the extra `bucket` is not installed. What is open is still searched. Nothing was published and
     nothing is lost; a task waits until that has passed.
     """
 
@@ -506,7 +508,7 @@ class TextNotStored(ApiError):
 
 
 class TooManyConnections(ApiError):
-    """The server has `SPANSEEK_CONNECTION_LIMIT` connections."""
+    """The server answers `SPANSEEK_CONNECTION_LIMIT` requests."""
 
     code = "too_many_connections"
 
@@ -593,8 +595,8 @@ BY_CODE: Final[dict[str, type[ApiError]]] = {
     "deadline_exceeded": DeadlineExceeded,
     "device_unavailable": DeviceUnavailable,
     "document_not_found": DocumentNotFound,
-    "engine_memory_limit": EngineMemoryLimit,
     "executor_unavailable": ExecutorUnavailable,
+    "extra_missing": ExtraMissing,
     "forbidden": Forbidden,
     "headers_too_large": HeadersTooLarge,
     "host_not_allowed": HostNotAllowed,

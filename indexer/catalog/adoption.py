@@ -8,8 +8,9 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, insert, or_, select
 
+from indexer.catalog.branches import all_tables, is_of_installation
 from indexer.catalog.collections import Catalog, lock_names
-from indexer.catalog.tables import OF_INSTALLATION, aliases, collections, metadata
+from indexer.catalog.tables import aliases, collections
 from indexer.errors import CollectionExists
 
 _ROWS_AT_ONCE: Final = 5_000
@@ -34,8 +35,8 @@ def adopt_collection(target: Catalog, source: Catalog, names: Names, last: Calla
         lock_names(writing)
         _check_free(writing, names.name)
         reading.execution_options(yield_per=_ROWS_AT_ONCE)
-        for table in metadata.sorted_tables:
-            if table in OF_INSTALLATION:
+        for table in all_tables():
+            if is_of_installation(table):
                 continue
             for rows in reading.execute(select(table)).mappings().partitions():
                 writing.execute(insert(table), [_renamed(table.name, dict(row), names, calibrations) for row in rows])

@@ -13,9 +13,9 @@ from typing import Any, Final, TypeAlias
 
 from sqlalchemy import Connection, Row, func, select, update
 
+from indexer.catalog.branches import end_task
 from indexer.catalog.collections import Catalog
 from indexer.catalog.leases import is_dead, this_process
-from indexer.catalog.letters import announce_ended
 from indexer.catalog.tables import collections, tasks
 from indexer.catalog.tasks import ClaimLost, Ended, Task, find_task, lock_tasks
 from indexer.errors import TaskInterrupted
@@ -111,7 +111,7 @@ def finish_task(
         _change(
             connection, claim, ended | _FREE | _WELL | {"error": error and _as_row(error), "options": {}, "bytes": 0}
         )
-        announce_ended(connection, claim.task.id, catalog.clock())
+        end_task(connection, claim.task.id, catalog.clock())
 
 
 def release_task(catalog: Catalog, claim: Claim) -> None:

@@ -5,15 +5,14 @@ from pathlib import Path
 
 from sqlalchemy import ColumnElement, Table, insert, select
 
+from indexer.catalog.branches import all_tables, is_of_installation
 from indexer.catalog.collections import Catalog
 from indexer.catalog.database import Database
 from indexer.catalog.schema import upgrade
 from indexer.catalog.tables import (
-    OF_INSTALLATION,
     collections,
     lease_waits,
     leases,
-    metadata,
     segments,
     tasks,
     tombstones,
@@ -25,7 +24,7 @@ _ROWS_AT_ONCE = 5_000
 def copy_catalog(catalog: Catalog, path: Path, collection_id: str | None = None) -> str:
     """Write every row of a catalog, except its leases and its tasks, to a new SQLite file. Return the URL of the file.
 
-    With ``collection_id`` only the rows of that collection, without keys, aliases, webhooks and retired segments. All
+    With ``collection_id`` only the rows of that collection, without keys, aliases, retired segments and plug-ins. All
     rows are of one moment, on SQLite and on PostgreSQL. Writers are not blocked, and memory stays bounded. Tasks belong
     to the server that promised them, and their bodies are not copied.
     """
@@ -37,7 +36,7 @@ def copy_catalog(catalog: Catalog, path: Path, collection_id: str | None = None)
         copy.write() as writing,
     ):
         reading.execution_options(yield_per=_ROWS_AT_ONCE)
-        for table in metadata.sorted_tables:
+        for table in all_tables():
             chosen = _chosen(table, collection_id)
             if table in (leases, lease_waits, tasks) or chosen is None:
                 continue
@@ -57,6 +56,6 @@ def _chosen(table: Table, collection_id: str | None) -> tuple[ColumnElement[bool
         return (live,)
     if table is tombstones:
         return (tombstones.c.segment.in_(select(segments.c.name).where(live)),)
-    if table in OF_INSTALLATION or "collection_id" not in table.c:
+    if is_of_installation(table) or "collection_id" not in table.c:
         return None
     return (table.c.collection_id == collection_id,)

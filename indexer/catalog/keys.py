@@ -17,7 +17,7 @@ from indexer.catalog.tables import keys
 from indexer.errors import KeyNotFound
 from indexer.filters.expression import Expression
 from indexer.filters.json_form import document_expression_of
-from indexer.filters.strings import printed
+from indexer.filters.strings import printed, restored
 from models.errors import InvalidInput
 from models.fields import converted
 
@@ -204,5 +204,5 @@ def _checked_rate(rate: int | None) -> int | None:
 
 def _key(row: Row[*tuple[Any, ...]]) -> Key:
     collections = None if row.collections is None else tuple(row.collections)
-    filter = None if row.filter is None else document_expression_of(row.filter)
+    filter = None if row.filter is None else restored(row.filter)
     return converted(row, Key, scopes=tuple(row.scopes), collections=collections, filter=filter)

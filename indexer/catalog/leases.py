@@ -10,7 +10,7 @@ import socket
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -24,8 +24,6 @@ from indexer.errors import CatalogUnavailable, CollectionBusy, LeaseLost, Storag
 from indexer.heartbeat import beating
 from indexer.machine import pid_namespace
 from indexer.patience import Busy, refuse
-from indexer.segments.mapping import require_nothing_lost
-from models.mapping import lost_pages
 
 logger = logging.getLogger(__name__)
 
@@ -41,14 +39,13 @@ _abandoned: set[str] = set()
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The right to publish to a collection until it expires; ``lost_pages`` had been lost when it was taken."""
+    """The right to publish to a collection until it expires."""
 
     collection_id: str
     collection: str
     holder: str
     token: str
     ttl: float
-    lost_pages: int = field(default_factory=lost_pages)
 
     def end(self, now: datetime) -> datetime:
         """The time at which the lease expires if it is renewed now."""
@@ -85,10 +82,8 @@ def holding(catalog: Catalog, held: Lease, *, names: bool = False) -> Iterator[t
     """A transaction that holds the collection's lock, and the collection's present generation.
 
     With ``names`` it excludes changes of aliases, too, which lock names before collections, as this does. Raises
-    ``LeaseLost`` if the lease has expired or was taken over, and ``SegmentsUnreachable`` if pages of mapped files were
-    lost since it was taken: what is to be published may hold zeros.
+    ``LeaseLost`` if the lease has expired or was taken over.
     """
-    require_nothing_lost(held.lost_pages)
     with catalog.database.write() as connection:
         if names:
             lock_names(connection)

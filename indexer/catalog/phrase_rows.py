@@ -15,7 +15,7 @@ from indexer.catalog.tables import collections, phrase_sets, phrase_thresholds, 
 from indexer.catalog.thresholds import History, threshold, tuning_of
 from indexer.engine.query import Filter
 from indexer.errors import PhraseNotFound
-from indexer.filters.strings import parsed, printed
+from indexer.filters.strings import printed, restored
 from indexer.phrases import MODE, Phrase, PhraseSet
 from indexer.representations.details import of_units
 from indexer.tuning import Tuning
@@ -47,7 +47,7 @@ def phrases_of(collection_id: str) -> Select[*tuple[Any, ...]]:
 
 def filter_of(row: PhraseRow) -> Filter:
     """The filter of a row."""
-    expression = parsed(row.filter_expression) if row.filter_expression else None
+    expression = restored(row.filter_expression) if row.filter_expression else None
     return Filter(row.document_filter, row.part_filter, expression)
 
 

@@ -8,12 +8,13 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, literal, select, update
 
 from indexer.catalog import past_generations
+from indexer.catalog.branches import all_tables, foreign_tables, lock_rows
 from indexer.catalog.collections import Catalog, live_segments, retired_segments
 from indexer.catalog.leases import Lease, holding
 from indexer.catalog.matches import add_matches, forget_withdrawn, phrase_version, withdraw_of_documents
 from indexer.catalog.names import is_document_id, possible_ids
 from indexer.catalog.sql import listed, tabled
-from indexer.catalog.tables import aliases, collections, documents, metadata, segments, tombstones, webhooks
+from indexer.catalog.tables import aliases, collections, documents, segments, tombstones
 from indexer.errors import CollectionAliased, InvalidDocument
 from indexer.phrases import Matches
 from indexer.representations.details import with_units
@@ -108,11 +109,10 @@ def remove_collection(catalog: Catalog, lease: Lease) -> None:
 
 def delete_rows(connection: Connection, collection_id: str) -> None:
     """Delete all rows of a collection, within a transaction that holds its lock."""
-    # Locked first: a task that ends meanwhile finds no webhook, and writes no letter.
-    connection.execute(select(webhooks.c.id).where(webhooks.c.collection_id == collection_id).with_for_update())
+    lock_rows(connection, collection_id)
     names = select(segments.c.name).where(segments.c.collection_id == collection_id)
     connection.execute(delete(tombstones).where(tombstones.c.segment.in_(names)))
-    for table in reversed(metadata.sorted_tables):
+    for table in reversed([*all_tables(), *foreign_tables(connection)]):
         if "collection_id" in table.c:
             connection.execute(delete(table).where(table.c.collection_id == collection_id))
     connection.execute(delete(collections).where(collections.c.id == collection_id))

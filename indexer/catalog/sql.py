@@ -17,13 +17,14 @@ from sqlalchemy import (
     Dialect,
     FunctionElement,
     Select,
+    String,
     column,
     exists,
     func,
     literal,
     select,
 )
-from sqlalchemy.types import TypeDecorator
+from sqlalchemy.types import TypeDecorator, TypeEngine
 
 _ELEMENTS: Mapping[str, Callable[..., FunctionElement[Any]]] = MappingProxyType(
     {"sqlite": func.json_each, "postgresql": func.json_array_elements}
@@ -90,3 +91,13 @@ class UtcDateTime(TypeDecorator[datetime]):
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def by_bytes(length: int) -> TypeEngine[str]:
+    """Text in the order of its code points, whatever the database's locale."""
+    return String(length).with_variant(String(length, collation="C"), "postgresql")
+
+
+def id_type() -> TypeEngine[str]:
+    """A uuid, a ULID or a hash in text form."""
+    return by_bytes(64)

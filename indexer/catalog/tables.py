@@ -15,15 +15,13 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
-    String,
     Table,
     Text,
     false,
     text,
 )
-from sqlalchemy.types import TypeEngine
 
-from indexer.catalog.sql import UtcDateTime
+from indexer.catalog.sql import UtcDateTime, by_bytes, id_type
 
 # Constraints get the same names on both databases, so that a later migration can name them.
 metadata = MetaData(
@@ -36,21 +34,11 @@ metadata = MetaData(
 )
 
 
-def _by_bytes(length: int) -> TypeEngine[str]:
-    """Text in the order of its code points, whatever the database's locale."""
-    return String(length).with_variant(String(length, collation="C"), "postgresql")
-
-
-def _id() -> TypeEngine[str]:
-    """A uuid, a ULID or a hash in text form."""
-    return _by_bytes(64)
-
-
 collections = Table(
     "collections",
     metadata,
-    Column("id", _id(), primary_key=True),
-    Column("name", _by_bytes(63), nullable=False, unique=True),
+    Column("id", id_type(), primary_key=True),
+    Column("name", by_bytes(63), nullable=False, unique=True),
     Column("encoder", Text, nullable=False),
     Column("fingerprint", Text, nullable=False),
     Column("dim", Integer, nullable=False),
@@ -67,8 +55,8 @@ collections = Table(
 aliases = Table(
     "aliases",
     metadata,
-    Column("name", _by_bytes(63), primary_key=True),
-    Column("collection_id", _id(), ForeignKey(collections.c.id), nullable=False),
+    Column("name", by_bytes(63), primary_key=True),
+    Column("collection_id", id_type(), ForeignKey(collections.c.id), nullable=False),
     Column("changed_at", UtcDateTime, nullable=False),
     Index(None, "collection_id"),
 )
@@ -76,8 +64,8 @@ aliases = Table(
 segments = Table(
     "segments",
     metadata,
-    Column("name", _id(), primary_key=True),
-    Column("collection_id", _id(), ForeignKey(collections.c.id), nullable=False),
+    Column("name", id_type(), primary_key=True),
+    Column("collection_id", id_type(), ForeignKey(collections.c.id), nullable=False),
     Column("manifest_sha256", Text, nullable=False),
     Column("documents", BigInteger, nullable=False),
     Column("parts", BigInteger, nullable=False),
@@ -96,9 +84,9 @@ segments = Table(
 documents = Table(
     "documents",
     metadata,
-    Column("collection_id", _id(), ForeignKey(collections.c.id), primary_key=True),
-    Column("document_id", _by_bytes(512), primary_key=True),
-    Column("segment", _id(), ForeignKey(segments.c.name), nullable=False),
+    Column("collection_id", id_type(), ForeignKey(collections.c.id), primary_key=True),
+    Column("document_id", by_bytes(512), primary_key=True),
+    Column("segment", id_type(), ForeignKey(segments.c.name), nullable=False),
     Column("ordinal", BigInteger, nullable=False),
     Column("content_hash", Text, nullable=False),
     # Without this index, retiring a segment would scan all documents.
@@ -110,7 +98,7 @@ documents = Table(
 tombstones = Table(
     "tombstones",
     metadata,
-    Column("segment", _id(), ForeignKey(segments.c.name), primary_key=True),
+    Column("segment", id_type(), ForeignKey(segments.c.name), primary_key=True),
     Column("ordinal", BigInteger, primary_key=True, autoincrement=False),
     Column("generation", BigInteger, nullable=False),
     sqlite_with_rowid=False,
@@ -120,7 +108,7 @@ tombstones = Table(
 past_generations = Table(
     "past_generations",
     metadata,
-    Column("collection_id", _id(), ForeignKey(collections.c.id), primary_key=True),
+    Column("collection_id", id_type(), ForeignKey(collections.c.id), primary_key=True),
     Column("number", BigInteger, primary_key=True, autoincrement=False),
     Column("ended_at", UtcDateTime, nullable=False),
 )
@@ -129,7 +117,7 @@ past_generations = Table(
 leases = Table(
     "leases",
     metadata,
-    Column("collection_id", _id(), ForeignKey(collections.c.id), primary_key=True),
+    Column("collection_id", id_type(), ForeignKey(collections.c.id), primary_key=True),
     Column("holder", Text, nullable=False),
     Column("expires_at", UtcDateTime, nullable=False),
     Column("token", Text, nullable=False),
@@ -138,7 +126,7 @@ leases = Table(
 lease_waits = Table(
     "lease_waits",
     metadata,
-    Column("collection_id", _id(), ForeignKey(collections.c.id), primary_key=True),
+    Column("collection_id", id_type(), ForeignKey(collections.c.id), primary_key=True),
     Column("holder", Text, primary_key=True),
     Column("since", UtcDateTime, nullable=False),
     Column("expires_at", UtcDateTime, nullable=False),
@@ -147,7 +135,7 @@ lease_waits = Table(
 keys = Table(
     "keys",
     metadata,
-    Column("id", _id(), primary_key=True),
+    Column("id", id_type(), primary_key=True),
     Column("name", Text, nullable=False),
     Column("secret_hash", Text, nullable=False),
     Column("scopes", JSON, nullable=False),
@@ -164,9 +152,9 @@ keys = Table(
 calibrations = Table(
     "calibrations",
     metadata,
-    Column("id", _id(), primary_key=True),
-    Column("collection_id", _id(), ForeignKey(collections.c.id), nullable=False),
-    Column("mode", _by_bytes(32), nullable=False),
+    Column("id", id_type(), primary_key=True),
+    Column("collection_id", id_type(), ForeignKey(collections.c.id), nullable=False),
+    Column("mode", by_bytes(32), nullable=False),
     Column("fingerprint", Text, nullable=False),
     Column("shortest", Integer, nullable=False),
     Column("longest", Integer, nullable=False),
@@ -183,9 +171,9 @@ calibrations = Table(
 active_calibrations = Table(
     "active_calibrations",
     metadata,
-    Column("collection_id", _id(), ForeignKey(collections.c.id), primary_key=True),
-    Column("mode", _by_bytes(32), primary_key=True),
-    Column("calibration_id", _id(), ForeignKey(calibrations.c.id), nullable=False),
+    Column("collection_id", id_type(), ForeignKey(collections.c.id), primary_key=True),
+    Column("mode", by_bytes(32), primary_key=True),
+    Column("calibration_id", id_type(), ForeignKey(calibrations.c.id), nullable=False),
     Column("activated_at", UtcDateTime, nullable=False),
 )
 
@@ -193,14 +181,14 @@ active_calibrations = Table(
 thresholds = Table(
     "thresholds",
     metadata,
-    Column("collection_id", _id(), ForeignKey(collections.c.id), primary_key=True),
-    Column("mode", _by_bytes(32), primary_key=True),
+    Column("collection_id", id_type(), ForeignKey(collections.c.id), primary_key=True),
+    Column("mode", by_bytes(32), primary_key=True),
     Column("number", BigInteger, primary_key=True, autoincrement=False),
     Column("value", Double),  # null: the threshold was removed
     Column("scale", Text, nullable=False),
     # The value on raw when it was set. No foreign key: the calibration of that time may be deleted.
     Column("raw", Double),
-    Column("calibration_id", _id()),
+    Column("calibration_id", id_type()),
     # The number of the row that undoing restores, 0 for no threshold; null where there is nothing to undo.
     Column("goes_back_to", BigInteger),
     Column("undo", Boolean, nullable=False),
@@ -213,7 +201,7 @@ thresholds = Table(
 phrase_sets = Table(
     "phrase_sets",
     metadata,
-    Column("collection_id", _id(), ForeignKey(collections.c.id), primary_key=True),
+    Column("collection_id", id_type(), ForeignKey(collections.c.id), primary_key=True),
     Column("version", BigInteger, nullable=False),
     Column("events", BigInteger, nullable=False),
     Column("forgotten", BigInteger, nullable=False, server_default="0"),
@@ -222,8 +210,8 @@ phrase_sets = Table(
 phrases = Table(
     "phrases",
     metadata,
-    Column("collection_id", _id(), ForeignKey(collections.c.id), primary_key=True),
-    Column("name", _by_bytes(200), primary_key=True),
+    Column("collection_id", id_type(), ForeignKey(collections.c.id), primary_key=True),
+    Column("name", by_bytes(200), primary_key=True),
     Column("text", Text, nullable=False),
     Column("document_filter", JSON, nullable=False),
     Column("part_filter", JSON, nullable=False),
@@ -248,13 +236,13 @@ phrases = Table(
 phrase_thresholds = Table(
     "phrase_thresholds",
     metadata,
-    Column("collection_id", _id(), ForeignKey(collections.c.id), primary_key=True),
-    Column("phrase", _by_bytes(200), primary_key=True),
+    Column("collection_id", id_type(), ForeignKey(collections.c.id), primary_key=True),
+    Column("phrase", by_bytes(200), primary_key=True),
     Column("number", BigInteger, primary_key=True, autoincrement=False),
     Column("value", Double),
     Column("scale", Text, nullable=False),
     Column("raw", Double),
-    Column("calibration_id", _id()),
+    Column("calibration_id", id_type()),
     Column("goes_back_to", BigInteger),
     Column("undo", Boolean, nullable=False),
     Column("note", Text, nullable=False),
@@ -266,19 +254,19 @@ phrase_thresholds = Table(
 matches = Table(
     "matches",
     metadata,
-    Column("collection_id", _id(), ForeignKey(collections.c.id), primary_key=True),
+    Column("collection_id", id_type(), ForeignKey(collections.c.id), primary_key=True),
     Column("number", BigInteger, primary_key=True, autoincrement=False),
-    Column("phrase", _by_bytes(200), nullable=False),
+    Column("phrase", by_bytes(200), nullable=False),
     # Those of the phrase when it matched, so that a reader of a tag reads both events of a match or neither.
     Column("tags", JSON, nullable=False, server_default=text("'[]'")),
-    Column("document_id", _by_bytes(512), nullable=False),
+    Column("document_id", by_bytes(512), nullable=False),
     Column("start", BigInteger, nullable=False),
     Column("end", BigInteger, nullable=False),
     # JSON, because a text may hold a NUL. Null once the match is withdrawn, so that deleted texts are not stored.
     Column("text", JSON(none_as_null=True)),
     Column("score", Double, nullable=False),
     Column("raw", Double, nullable=False),
-    Column("calibration_id", _id()),
+    Column("calibration_id", id_type()),
     Column("generation", BigInteger, nullable=False),
     Column("found_at", UtcDateTime, nullable=False),
     Column("withdrawn", BigInteger),  # the number of the other event
@@ -297,11 +285,11 @@ tasks = Table(
     "tasks",
     metadata,
     # Sorts by time.
-    Column("id", _id(), primary_key=True),
-    Column("kind", _by_bytes(32), nullable=False),
-    Column("collection", _by_bytes(63), nullable=False),
-    Column("target_id", _id(), nullable=False),
-    Column("status", _by_bytes(16), nullable=False),
+    Column("id", id_type(), primary_key=True),
+    Column("kind", by_bytes(32), nullable=False),
+    Column("collection", by_bytes(63), nullable=False),
+    Column("target_id", id_type(), nullable=False),
+    Column("status", by_bytes(16), nullable=False),
     Column("options", JSON, nullable=False),
     # What it occupies of the backlog until it ends.
     Column("bytes", BigInteger, nullable=False),
@@ -315,7 +303,7 @@ tasks = Table(
     Column("starts", Integer, nullable=False),
     # The worker that runs it, or the server that receives it.
     Column("holder", Text),
-    Column("token", _id()),
+    Column("token", id_type()),
     Column("expires_at", UtcDateTime),
     Column("created_at", UtcDateTime, nullable=False),
     Column("started_at", UtcDateTime),
@@ -330,65 +318,6 @@ tasks = Table(
     Index("ix_tasks_target_id", "target_id", "tried_at"),
 )
 
-# Addresses that are told of the matches and the ended tasks of a collection. The secret is not stored: it follows from
-# ``salt`` and a key outside of the database, of which ``key_mark`` is a hash.
-webhooks = Table(
-    "webhooks",
-    metadata,
-    Column("id", _id(), primary_key=True),
-    Column("collection_id", _id(), ForeignKey(collections.c.id), nullable=False),
-    Column("url", Text, nullable=False),
-    Column("matches", Boolean, nullable=False),
-    Column("tasks", Boolean, nullable=False),
-    # Only the matches of these phrases, or of these tags; all, where both are empty.
-    Column("phrases", JSON, nullable=False),
-    Column("tags", JSON, nullable=False),
-    Column("note", Text, nullable=False),
-    Column("paused", Boolean, nullable=False),
-    Column("salt", Text, nullable=False),
-    Column("key_mark", Text, nullable=False),
-    # The cursor of events: the last one that was sent, and the last deleted one then.
-    Column("sent", BigInteger, nullable=False),
-    Column("forgotten", BigInteger, nullable=False),
-    # The number of its last letter.
-    Column("letters", BigInteger, nullable=False),
-    # Of the delivery that comes next: tries that failed, since when, until when it is left alone, and the last error.
-    Column("failures", Integer, nullable=False),
-    Column("failing_since", UtcDateTime),
-    Column("retry_at", UtcDateTime),
-    Column("error", JSON(none_as_null=True)),
-    Column("tried_at", UtcDateTime),
-    Column("delivered_at", UtcDateTime),
-    # The worker that sends.
-    Column("holder", Text),
-    Column("token", _id()),
-    Column("expires_at", UtcDateTime),
-    Column("created_at", UtcDateTime, nullable=False),
-    Column("changed_at", UtcDateTime, nullable=False),
-    Index(None, "collection_id"),
-)
-
-# What a webhook is to send besides the events after its cursor: ends of tasks, and deliveries that failed for too long.
-# A letter holds no texts: those of matches are read when it is sent.
-webhook_letters = Table(
-    "webhook_letters",
-    metadata,
-    Column("webhook_id", _id(), ForeignKey(webhooks.c.id), primary_key=True),
-    Column("number", BigInteger, primary_key=True, autoincrement=False),
-    Column("collection_id", _id(), ForeignKey(collections.c.id), nullable=False),
-    # matches or task.
-    Column("kind", _by_bytes(16), nullable=False),
-    # Dead ones wait until someone sends them again.
-    Column("dead", Boolean, nullable=False),
-    # The event that is to be sent before it.
-    Column("behind", BigInteger, nullable=False),
-    # The range of events, or the task.
-    Column("content", JSON, nullable=False),
-    Column("error", JSON(none_as_null=True)),
-    Column("created_at", UtcDateTime, nullable=False),
-    Index("ix_webhook_letters_collection_id", "collection_id"),
-)
-
 # Tables of an installation, not of a collection: its snapshots do not have their rows, and those of foreign ones are
 # not taken over.
-OF_INSTALLATION = (aliases, keys, leases, lease_waits, past_generations, tasks, webhooks, webhook_letters)
+OF_INSTALLATION = (aliases, keys, leases, lease_waits, past_generations, tasks)

@@ -12,9 +12,9 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select, update
 
+from indexer.catalog.branches import end_task
 from indexer.catalog.collections import Catalog
 from indexer.catalog.leases import is_dead, this_process
-from indexer.catalog.letters import announce_ended
 from indexer.catalog.sql import listed
 from indexer.catalog.tables import tasks
 from indexer.errors import TaskBacklogFull, TaskNotFound
@@ -184,7 +184,7 @@ def cancel_task(catalog: Catalog, id: str, *, undone: Collection[str] = ()) -> T
         ended: dict[str, Any] = {"status": "cancelled", "finished_at": catalog.clock(), "options": {}, "bytes": 0}
         stop: dict[str, Any] = {"cancelled": True, "retry_at": None}
         if connection.execute(update(tasks).where(queued & ~begun).values(ended | stop)).rowcount:
-            announce_ended(connection, id, catalog.clock())
+            end_task(connection, id, catalog.clock())
         connection.execute(update(tasks).where(begun | running).values(stop))
         return find_task(connection, id)
 

@@ -8,12 +8,12 @@ process.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from importlib.metadata import entry_points
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from indexer.engine.member import Member
 from indexer.engine.query import Selection
+from models.entry_points import entry_points_of
 from models.errors import SpanseekError
 
 if TYPE_CHECKING:
@@ -51,10 +51,9 @@ class ClusterOptions:
 
 @dataclass(frozen=True, slots=True)
 class ExecutorOptions:
-    """The operator's options: a device of torch's, the memory for materialised spans, a cluster, where segments lie."""
+    """The operator's options: a device of torch's, a cluster, where segments lie."""
 
     device: str = "auto"
-    materialized_bytes: int = 4 * 2**30
     cluster: ClusterOptions = ClusterOptions()
     segments: "SegmentsOptions | None" = None
 
@@ -232,6 +231,5 @@ def make_executor(name: str, options: ExecutorOptions) -> Executor:
     >>> make_executor("local", ExecutorOptions()).health() is None
     True
     """
-    (entry_point,) = entry_points(group=EXECUTORS, name=name)
-    executor: Executor = entry_point.load()(options)
+    executor: Executor = entry_points_of(EXECUTORS)[name].load()(options)
     return executor

@@ -43,7 +43,7 @@ class PastSnapshots:
         with self._lock:
             self._release()
             kept = (each.snapshot for each in self._past if _identity(each.snapshot) == (collection_id, generation))
-            return next((each for each in kept if not (each.has_lost_pages or each.has_quarantined())), None)
+            return next((each for each in kept if not each.has_quarantined()), None)
 
     def release(self) -> None:
         """Release the snapshots whose time is over."""

@@ -23,7 +23,6 @@ from indexer.segments.recent import Recent
 from indexer.segments.storage import Segments
 from indexer.types import Generation, Recipe
 from models.errors import SpanseekError
-from models.mapping import lost_pages
 from models.types import UnitSpan
 
 # Filters whose starts a snapshot keeps, of one byte a unit.
@@ -218,18 +217,11 @@ class Snapshot:
         """True if its executor has lost or found segments since it was opened."""
         return self._reach != self._executor.reach
 
-    @property
-    def has_lost_pages(self) -> bool:
-        """True if pages of a mapped file were lost since its segments were opened: they may be theirs."""
-        lost = lost_pages()
-        return any(segment.lost_pages != lost for segment in self._segments.values())
-
     def is_outdated(self) -> bool:
         """True if one of its segments is damaged, or one that it lacks may be whole again, since it was opened."""
         quarantined = (each.key for each in self.damaged if isinstance(each.error, SegmentCorrupt))
         return (
             self.is_out_of_reach
-            or self.has_lost_pages
             or not all(map(is_readable, self._segments.values()))
             or not all(map(is_quarantined, quarantined))
         )

@@ -12,6 +12,8 @@ from models.types import JsonValue
 
 MAX_DEPTH: Final = 20
 MAX_COMPARISONS: Final = 1000
+MAX_VALUES: Final = 10_000
+MAX_CHARACTERS: Final = 2**16
 
 Ordering = Literal["<", "<=", ">", ">="]
 OfOne = Literal["=", "!=", "<", "<=", ">", ">=", "contains", "starts with"]
@@ -104,6 +106,30 @@ class Not:
 Expression: TypeAlias = Comparison | And | Or | Not
 
 
+Counted = Literal["characters", "comparisons", "values"]
+_LIMITS: Final[dict[Counted, str]] = {
+    "characters": f"A filter has at most {MAX_CHARACTERS:,} characters",
+    "comparisons": f"A filter has at most {MAX_COMPARISONS:,} comparisons; `in` takes many values in one",
+    "values": f"The lists of a filter have at most {MAX_VALUES:,} values in all",
+}
+
+
+@dataclasses.dataclass(slots=True)
+class Budget:
+    """What a filter may still contain while it is parsed, so that parsing ends where a limit is exceeded."""
+
+    characters: int = MAX_CHARACTERS
+    comparisons: int = MAX_COMPARISONS
+    values: int = MAX_VALUES
+
+    def take(self, what: Counted, count: int, place: str) -> None:
+        """Take some of the budget. Raises ``FilterInvalid`` when it is exceeded."""
+        left = getattr(self, what) - count
+        setattr(self, what, left)
+        if left < 0:
+            raise FilterInvalid(_LIMITS[what], place)
+
+
 def comparisons(expression: Expression) -> Iterator[Comparison]:
     """The comparisons of an expression, in their order."""
     match expression:
@@ -123,16 +149,6 @@ def asks_ids_alone(expression: Expression) -> bool:
     True
     """
     return all(each.field.level == "id" for each in comparisons(expression))
-
-
-def checked(expression: Expression) -> Expression:
-    """The expression, unless it has too many comparisons. Raises ``FilterInvalid``."""
-    for number, comparison in enumerate(comparisons(expression)):
-        if number == MAX_COMPARISONS:
-            raise FilterInvalid(
-                f"A filter has at most {MAX_COMPARISONS:,} comparisons; `in` takes many values in one", comparison.place
-            )
-    return expression
 
 
 def too_deep(place: str) -> FilterInvalid:

@@ -12,7 +12,9 @@ The grammar, by rising precedence:
 
 import json
 import re
+import sys
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final, NamedTuple, cast
 
 from indexer.errors import FilterInvalid
@@ -23,13 +25,13 @@ from indexer.filters.expression import (
     OF_SEVERAL,
     OPERATORS,
     And,
+    Budget,
     Comparison,
     Expression,
     Field,
     Not,
     Operator,
     Or,
-    checked,
     too_deep,
 )
 from indexer.filters.hints import hint_for_joint, hint_for_operator, hint_for_sign, hint_for_value
@@ -55,16 +57,24 @@ _CONSTANTS: Final[dict[str, JsonValue]] = {"true": True, "false": False, "null":
 _AFTER: Final[dict[str, tuple[str, ...]]] = {"contains": ("any", "all"), "starts": ("with",), "is": ("null",)}
 
 
-def parsed(text: str) -> Expression:
+def parsed(text: str, budget: Budget | None = None) -> Expression:
     """The tree of a string. Raises ``FilterInvalid``, which says at which character.
+
+    Without a ``budget``, the string may have any length.
 
     >>> parsed("not week = 7")
     Not(child=Comparison(field=Field(level='document', path=('week',)), operator='=', value=7, place='character 5'))
     """
-    parser = _Parser(text)
+    parser = _Parser(text, budget or Budget(characters=len(text)))
     expression = parser.expression(0)
     parser.take("end", "`and`, `or` or the end")
-    return checked(expression)
+    return expression
+
+
+@lru_cache(64)
+def restored(text: str) -> Expression:
+    """The tree of a string that :func:`printed` has written. It has no limits: those that were accepted are read."""
+    return parsed(text, Budget(sys.maxsize, sys.maxsize, sys.maxsize))
 
 
 def printed(expression: Expression) -> str:
@@ -100,7 +110,7 @@ def printed_field(field: Field) -> str:
 
 def parsed_field(text: str) -> Field:
     """The field of its spelling. Raises ``FilterInvalid``."""
-    parser = _Parser(text)
+    parser = _Parser(text, Budget(characters=len(text)))
     field = parser.field()
     parser.take("end", "the end of the key")
     return field
@@ -137,8 +147,9 @@ class _Token(NamedTuple):
 class _Parser:
     """Recursive descent over the tokens of a string."""
 
-    def __init__(self, text: str) -> None:
-        self._text = text
+    def __init__(self, text: str, budget: Budget) -> None:
+        budget.take("characters", len(text), f"character {budget.characters + 1}")
+        self._text, self._budget = text, budget
         self._token = self._read(0)
 
     def expression(self, depth: int) -> Expression:
@@ -188,6 +199,7 @@ class _Parser:
 
     def _comparison(self) -> Comparison:
         place = self._token.place
+        self._budget.take("comparisons", 1, place)
         field = self.field()
         operator = self._operator(field)
         value: JsonValue | tuple[JsonValue, ...] = None
@@ -218,6 +230,7 @@ class _Parser:
         while not self._is("sign", "]"):
             if values:
                 self.take("sign", "`,` or `]`", ",")
+            self._budget.take("values", 1, self._token.place)
             values.append(self._literal())
         self._next()
         return tuple(values)

@@ -5,14 +5,13 @@ float64, one by one, so that a score depends on the vectors of the query and of 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from jaxtyping import Bool, Float, Float32, Int
+from jaxtyping import Float, Float32, Int
 
-from indexer.engine.executor import Memo, SegmentQuery
-from indexer.engine.query import Filter, Selection
+from indexer.engine.query import Filter
 from indexer.engine.rows import SpanRows
 from indexer.engine.snapshot import SegmentView
 from indexer.nuggets.places import DocumentPlace
@@ -47,72 +46,6 @@ class AllowedNuggets:
     def place(self, document: int) -> DocumentPlace:
         """The place of a document, with its allowed nuggets."""
         return DocumentPlace(self.view.segment, document, self.of_document(document))
-
-
-@dataclass(frozen=True, slots=True)
-class NuggetScan(SegmentQuery[list[Scores], list[SpanRows]]):
-    """The best documents for queries of one or more unit-length vectors, which share a pass over memory.
-
-    A row has all units of its document. The round of statistics gives the best approximate scores, of which all
-    segments together make a floor.
-    """
-
-    queries: Queries
-    memo: Memo = field(default_factory=Memo, repr=False, compare=False)
-
-    @property
-    def rounds(self) -> int:
-        """One: documents of several segments compete."""
-        return 1
-
-    def statistics(self, view: SegmentView, total: list[Scores] | None, selection: Selection) -> list[Scores]:
-        """For every query the best approximate scores of documents, one more than ``top_k``."""
-        _, scores = self._scored(view, selection)
-        return [_best(of_query[_is_there(of_query)], selection.top_k + 1) for of_query in scores]
-
-    def total(self, parts: Sequence[list[Scores]], selection: Selection) -> list[Scores]:
-        """For every query an approximate score below which no document is among the best."""
-        together = (
-            np.concatenate([np.zeros(0), *(part[number] for part in parts)]) for number in range(len(self.queries))
-        )
-        return [np.array([_floor(scores, selection)]) for scores in together]
-
-    def rows(self, view: SegmentView, total: list[Scores] | None, selection: Selection) -> list[SpanRows]:
-        """For every query the documents of a segment that may be selected, with exact scores."""
-        nuggets, scores = self._scored(view, selection)
-        self.memo.pop(view.name, None)
-        return [
-            exact_scores(nuggets, np.flatnonzero(of_query >= floor), query)
-            for query, of_query, floor in zip(self.queries, scores, total or self.total([], selection), strict=True)
-        ]
-
-    def approximate(self) -> "NuggetScan":
-        """The same for the documents that hold the nuggets nearest to the queries' vectors."""
-        from indexer.nuggets.candidates import NuggetCandidates  # a subclass
-
-        return NuggetCandidates(self.queries)
-
-    def scores(self, nuggets: AllowedNuggets, selection: Selection) -> Float[np.ndarray, "queries documents"]:
-        """Approximate scores of the documents of a segment; -inf for those that cannot be selected."""
-        return scan_nuggets(nuggets, self.queries)
-
-    def _scored(
-        self, view: SegmentView, selection: Selection
-    ) -> tuple[AllowedNuggets, Float[np.ndarray, "queries documents"]]:
-        nuggets = allowed_nuggets(view, selection.filter)
-        return self.memo.once(view.name, lambda: (nuggets, self.scores(nuggets, selection)))
-
-
-@dataclass(frozen=True, slots=True)
-class NuggetCounts(SegmentQuery[None, list[SpanRows]]):
-    """All documents that have a nugget, for one query, with exact scores."""
-
-    query: QueryVectors
-
-    def rows(self, view: SegmentView, total: None, selection: Selection) -> list[SpanRows]:
-        """The documents of a segment."""
-        nuggets = allowed_nuggets(view, selection.filter)
-        return [exact_scores(nuggets, np.unique(nuggets.documents), self.query)]
 
 
 def allowed_nuggets(view: SegmentView, filter: Filter) -> AllowedNuggets:
@@ -170,19 +103,3 @@ def exact_scores(nuggets: AllowedNuggets, documents: Int[np.ndarray, " rows"], q
 def match(place: DocumentPlace, query: QueryVectors) -> MaxSim:
     """The best of a document's allowed nuggets, numbered from 0, for every query vector, and its cosine."""
     return maxsim(query, place.nugget_vectors())
-
-
-def _floor(scores: Scores, selection: Selection) -> float:
-    """An approximate score below which no document is among the best of all segments."""
-    least = -np.inf if selection.floor is None else selection.floor - _ROUNDING
-    if len(scores) > selection.top_k:
-        least = max(least, float(_best(scores, selection.top_k).min()) - 2 * _ROUNDING)
-    return max(least, -2.0)  # no score is as low; only documents without a nugget are lower
-
-
-def _best(scores: Scores, most: int) -> Scores:
-    return np.partition(scores, len(scores) - most)[len(scores) - most :] if len(scores) > most else scores
-
-
-def _is_there(scores: Float[np.ndarray, " documents"]) -> Bool[np.ndarray, " documents"]:
-    return scores > -np.inf

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
-from importlib.metadata import entry_points
 from typing import Any, Final
 
 from indexer.errors import RecipeMismatch
 from indexer.representations.base import Representation, Wanted
 from indexer.types import Recipe
 from models.encoders.registry import Models
+from models.entry_points import entry_points_of
 
 GROUP: Final = "spanseek.representations"
 
@@ -17,8 +17,7 @@ GROUP: Final = "spanseek.representations"
 @cache
 def representations() -> Mapping[str, Representation[Any]]:
     """All representations, by name."""
-    found = {point.name: point for point in entry_points(group=GROUP)}
-    return {name: found[name].load()() for name in sorted(found)}
+    return {name: point.load()() for name, point in entry_points_of(GROUP).items()}
 
 
 def representation(name: str) -> Representation[Any]:

@@ -72,7 +72,7 @@ def _spelt_out(table: pa.Table, name: str) -> pa.Table:
 def read_table(path: Path) -> pa.Table:
     """Map a table into memory; nothing is copied."""
     with full_disk_named():
-        content = mapped_bytes(path, guarded=True)
+        content = mapped_bytes(path)
     return pa.ipc.open_file(pa.py_buffer(content)).read_all()
 
 

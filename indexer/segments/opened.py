@@ -18,7 +18,6 @@ from weakref import WeakValueDictionary, ref
 from indexer.errors import ResourcesExhausted, SegmentCorrupt
 from indexer.segments.manifest import SegmentKey, verify_files
 from indexer.segments.reader import Segment
-from models.mapping import lost_pages
 from models.priority import lower_priority
 
 # Name, time of the last change, size and inode of every file of a folder.
@@ -46,7 +45,7 @@ _opening = Lock()
 
 
 def open_segment(folder: Path, manifest_sha256: str) -> Segment:
-    """Open a segment, or share the one that is open already: it never changes, unless its pages were lost.
+    """Open a segment, or share the one that is open already: it never changes.
 
     Raises ``SegmentCorrupt`` for a damaged one, and without reading it again while its files stay as they are.
     """
@@ -55,7 +54,7 @@ def open_segment(folder: Path, manifest_sha256: str) -> Segment:
         if error := _quarantined(key):
             raise error
         segment = _opened.get(key)
-        if segment is None or segment.lost_pages != lost_pages():
+        if segment is None:
             segment = _opened[key] = _open(key)
             _verifier.submit(segment)
         return segment

@@ -21,7 +21,6 @@ from indexer.segments.mapping import mapped
 from indexer.segments.recent import Recent
 from indexer.segments.text import NoText, OffsetUnit, PlainText, TextReader
 from indexer.segments.values import DocumentIds, MetadataValues
-from models.mapping import lost_pages
 from models.text.borders import LEVELS, Boundary, whole_starts
 from models.types import CharSpan, JsonValue, UnitSpan
 
@@ -39,7 +38,6 @@ class Segment:
     def __init__(self, folder: Path, manifest_sha256: str) -> None:
         self.folder = folder
         self.key = SegmentKey(folder, manifest_sha256)
-        self.lost_pages = lost_pages()  # when it was mapped: what is lost later may be its own
         self.manifest = manifest = read_manifest(folder, manifest_sha256)
         check_sizes(folder, manifest)
         verify_files(folder, manifest, large=False)

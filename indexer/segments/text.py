@@ -74,7 +74,7 @@ class TextReader:
 
     def __init__(self, path: Path, table: UInt64[np.ndarray, "frames_and_one 3"]) -> None:
         with full_disk_named():
-            packed = mapped_bytes(path, guarded=True)
+            packed = mapped_bytes(path)
         self._table = table
         # Not a method: the reader would refer to itself, and its texts would stay until the collector comes by.
         self._frame = lru_cache(maxsize=64)(partial(_unpack, packed, table))

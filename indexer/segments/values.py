@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from jaxtyping import Bool, Float, Int, Shaped
 
-from indexer.segments.columns import value_key
+from indexer.segments.columns import canonical, value_key
 from indexer.segments.kinds import Kind, Path, double, is_number, kind_of
 from indexer.segments.layout import METADATA_PREFIX
 from indexer.segments.moments import moment_of
-from models.types import JsonValue
+from models.types import JsonValue, Metadata
 
 # Paths of a segment whose values are kept; each takes memory as its different values do.
 _KEPT: Final = 64
@@ -202,6 +202,18 @@ class DocumentIds:
     @cached_property
     def _values(self) -> Values:
         return Values(self._ids.to_pylist(), are_dated=False)
+
+
+def equal_at(path: Path, one: Metadata, other: Metadata) -> bool:
+    """True if a path leads to the same value in the metadata of two rows, or to none in either.
+
+    >>> equal_at(("customer", "id"), {"customer": {"id": 7}}, {"customer": {"id": [7]}})
+    False
+    """
+    first, second = (_below(dict(each), path) for each in (one, other))
+    if isinstance(first, _Missing) or isinstance(second, _Missing):
+        return first is second
+    return canonical(first) == canonical(second)
 
 
 def _members(value: JsonValue | _Missing) -> Iterator[JsonValue]:

@@ -1,63 +1,66 @@
-"""The formats that Spanseek reads, by the endings of files' names."""
+"""The formats that Spanseek reads, by the endings of files' names.
 
+Distributions add formats by entry points, named for the ending without its dot: in the group ``spanseek.files`` where a
+file is one document, and in ``spanseek.sources`` where it holds several. Their readers are imported when they read.
+"""
+
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Final
 
-from indexer.sources.books import read_book
 from indexer.sources.json_files import read_array, read_lines
-from indexer.sources.mail import read_mailbox, read_message, read_outlook
-from indexer.sources.open_documents import read_open_document
 from indexer.sources.parquet import read_parquet
-from indexer.sources.pdf import read_pdf
 from indexer.sources.plain import read_text
-from indexer.sources.records import Reader, refuse, unpacked
-from indexer.sources.rich_text import read_rich_text
-from indexer.sources.slides import read_slides
+from indexer.sources.records import Found, Reader, Reading, refuse, unpacked
 from indexer.sources.subtitles import read_subtitles
 from indexer.sources.tables import read_table
 from indexer.sources.web_pages import read_page
-from indexer.sources.word import read_word
-from indexer.sources.workbooks import read_workbook
+
+
+def _installed(group: str) -> dict[str, Reader]:
+    """The readers of an entry-point group."""
+    return {f".{point.name}": _reader(point) for point in entry_points(group=group)}
+
+
+def _reader(point: EntryPoint) -> Reader:
+    def read(reading: Reading) -> Iterator[Found]:
+        reader: Reader = point.load()
+        return reader(reading)
+
+    return read
+
 
 # A file of these is one document, whose metadata may lie in a sidecar.
 DOCUMENTS: Final[dict[str, Reader]] = {
-    ".docm": read_word,
-    ".docx": read_word,
-    ".dotm": read_word,
-    ".dotx": read_word,
-    ".eml": read_message,
-    ".epub": read_book,
     ".htm": read_page,
     ".html": read_page,
     ".log": read_text,
     ".md": read_text,
-    ".msg": read_outlook,
-    ".odp": read_open_document,
-    ".ods": read_open_document,
-    ".odt": read_open_document,
-    ".pdf": read_pdf,
-    ".ppsm": read_slides,
-    ".ppsx": read_slides,
-    ".pptm": read_slides,
-    ".pptx": read_slides,
-    ".rtf": read_rich_text,
     ".srt": read_subtitles,
     ".txt": read_text,
     ".vtt": read_subtitles,
     ".xhtml": read_page,
+    **_installed("spanseek.files"),
 }
 READERS: Final[dict[str, Reader]] = {
     ".csv": read_table,
     ".json": read_array,
     ".jsonl": read_lines,
-    ".mbox": read_mailbox,
     ".ndjson": read_lines,
     ".parquet": read_parquet,
     ".tsv": read_table,
-    ".xlsm": read_workbook,
-    ".xlsx": read_workbook,
+    **_installed("spanseek.sources"),
     **DOCUMENTS,
 }
+# The formats of plug-ins, and the extra of Spanseek that installs each.
+_EXTRAS: Final[dict[str, str]] = dict.fromkeys(
+    (
+        *(".docm", ".docx", ".dotm", ".dotx", ".eml", ".epub", ".mbox", ".msg", ".odp", ".ods", ".odt", ".pdf"),
+        *(".ppsm", ".ppsx", ".pptm", ".pptx", ".rtf", ".xlsm", ".xlsx"),
+    ),
+    "files",
+)
 # Formats that hold text and have no reader, and what to do with them: their files are reported as lost.
 _CONVERT: Final = "convert it with LibreOffice: soffice --headless --convert-to "
 _FFMPEG: Final = "convert it with FFmpeg: ffmpeg -i FILE FILE.srt"
@@ -89,6 +92,19 @@ HINT: Final = (
 )
 
 
+def unread(kind: str) -> str:
+    """Why files of an ending are not read, and what to do; empty for those that are read and for unknown ones.
+
+    >>> unread(".txt"), unread(".pages")
+    ('', '.pages has no reader: export it from Pages as .docx')
+    """
+    if kind in READERS:
+        return ""
+    if kind in _EXTRAS:
+        return f"{kind} files need the extra {_EXTRAS[kind]}: run pip install 'spanseek[{_EXTRAS[kind]}]'"
+    return f"{kind} has no reader: {REFUSED[kind]}" if kind in REFUSED else ""
+
+
 def kind_of(path: Path) -> str:
     """The ending of a file's name, in lower case and without ``.gz``."""
     return Path(unpacked(path.name)).suffix.lower()
@@ -97,7 +113,6 @@ def kind_of(path: Path) -> str:
 def reader_of(path: Path) -> Reader | None:
     """The reader of a file by its name, one that refuses it where its format has none, and None for other files."""
     kind = kind_of(path)
-    if kind in REFUSED:
-        reason = f"{kind} has no reader: {REFUSED[kind]}"
+    if reason := unread(kind):
         return lambda reading: iter([(1, lambda: refuse(reason))])
     return READERS.get(kind)

@@ -26,6 +26,11 @@ def upgrade() -> None:
     for table in ("phrases", "matches"):
         op.add_column(table, sa.Column("tags", sa.JSON(), nullable=False, server_default=sa.text("'[]'")))
     op.add_column("phrases", sa.Column("paused", sa.Boolean(), nullable=False, server_default=sa.false()))
+    create_webhooks()
+
+
+def create_webhooks() -> None:
+    """Create the tables of webhooks."""
     op.create_table(
         "webhooks",
         sa.Column("id", _id(), nullable=False),
@@ -77,10 +82,15 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     """From 0014 to 0012."""
+    drop_webhooks()
+    op.drop_column("phrases", "paused")
+    for table in ("matches", "phrases"):
+        op.drop_column(table, "tags")
+
+
+def drop_webhooks() -> None:
+    """Drop the tables of webhooks."""
     op.drop_index("ix_webhook_letters_collection_id", "webhook_letters")
     op.drop_table("webhook_letters")
     op.drop_index("ix_webhooks_collection_id", "webhooks")
     op.drop_table("webhooks")
-    op.drop_column("phrases", "paused")
-    for table in ("matches", "phrases"):
-        op.drop_column(table, "tags")

@@ -10,7 +10,7 @@ encode nothing must not spend.
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
@@ -23,6 +23,7 @@ from models.encoders.hashing import HashingEncoder
 from models.encoders.nuggets.base import NuggetEncoder
 from models.encoders.nuggets.hashing import HashingNuggetEncoder
 from models.encoders.span_scores import read_span_score
+from models.entry_points import entry_points_of
 from models.errors import UnknownEncoder
 from models.ops.span_score import COSINE, SpanScore
 
@@ -138,7 +139,7 @@ ENCODERS: dict[str, EncoderFactory] = {
 
 def encoder_names() -> tuple[str, ...]:
     """The names of all encoders, built in and installed."""
-    return tuple(sorted(ENCODERS.keys() | entry_points(group=GROUP).names))
+    return tuple(sorted(ENCODERS.keys() | entry_points_of(GROUP).keys()))
 
 
 def encoder_factory(name: str) -> EncoderFactory:
@@ -152,8 +153,8 @@ def encoder_factory(name: str) -> EncoderFactory:
     base, _, backbone = name.partition("@")
     if base == "untrained" and backbone:
         return EncoderFactory(partial(_untrained_over, backbone))
-    for entry_point in entry_points(group=GROUP, name=name):
-        return _installed(entry_point)
+    if name in entry_points_of(GROUP):
+        return _installed(entry_points_of(GROUP)[name])
     raise UnknownEncoder(
         f"There is no encoder named {name!r}.", hint=f"Encoders are: {', '.join(encoder_names())}.", field="encoder"
     )

@@ -11,11 +11,16 @@ from jaxtyping import Float
 
 Knots: TypeAlias = Float[np.ndarray, "knots 2"]
 Values: TypeAlias = Float[np.ndarray, " values"]
+Labels: TypeAlias = Float[np.ndarray, " labels"]
 
 # The least rise between neighbouring knots, on both axes, so that rounding errors stay small in both directions.
 LEAST_RISE = 1e-6
 # An upper bound on the rounding error of a score.
 _ROUNDING = 1e-12
+# The penalty on the square of a logistic slope, which decides where labels do not.
+_RIDGE = 1e-6
+_NEWTON_STEPS = 100
+_CONVERGED = 1e-10
 
 # The map of a collection without a calibration: score is raw.
 IDENTITY: Knots = np.array([[0.0, 0.0], [1.0, 1.0]])
@@ -88,6 +93,53 @@ def least_raw(score: float, knots: Knots) -> float:
     while low < (middle := (low + high) / 2) < high:
         low, high = (low, middle) if _reaches(middle, score, knots) else (middle, high)
     return high
+
+
+def isotonic(x: Labels, y: Labels) -> Labels:
+    """The increasing values that are nearest to ``y`` in least squares; equal ``x`` get equal values.
+
+    Pools adjacent violators (Ayer et al., 1955).
+
+    >>> isotonic(np.array([0.1, 0.2, 0.3, 0.3]), np.array([0.0, 1.0, 0.0, 0.5])).tolist()
+    [0.0, 0.5, 0.5, 0.5]
+    """
+    _, place, counts = np.unique(x, return_inverse=True, return_counts=True)
+    pools: list[tuple[float, int, int]] = []  # the sum of y, the number of labels and of distinct x
+    for total, labels in zip(np.bincount(place, weights=y).tolist(), counts.tolist(), strict=True):
+        distinct = 1
+        while pools and pools[-1][0] * labels >= total * pools[-1][1]:
+            before = pools.pop()
+            total, labels, distinct = total + before[0], labels + before[1], distinct + before[2]
+        pools.append((total, labels, distinct))
+    totals, sizes, widths = np.array(pools).T
+    return np.repeat(totals / sizes, widths.astype(int))[place]
+
+
+def logistic(x: Labels, y: Labels) -> tuple[float, float]:
+    """Slope and intercept of the logistic curve of maximum likelihood; ``y`` are shares between 0 and 1 (Platt, 1999).
+
+    Newton's method, with steps halved until the likelihood rises. Give ``x`` with a spread of about 1.
+
+    >>> np.round(logistic(np.array([0.0, 2.0]), np.array([0.25, 0.75])), 4).tolist()
+    [1.0986, -1.0986]
+    """
+    terms, penalty = np.stack([x, np.ones(len(x))], axis=1), np.array([_RIDGE, 0.0])
+
+    def loss(curve: Float[np.ndarray, "2"]) -> float:
+        logits = terms @ curve
+        return float(np.sum(np.logaddexp(0, logits) - y * logits) + penalty @ curve**2 / 2)
+
+    curve = np.array([0.0, np.log(y.mean() / (1 - y.mean()))])
+    for _ in range(_NEWTON_STEPS):
+        shares = 1 / (1 + np.exp(-(terms @ curve)))
+        slopes = terms.T @ (shares - y) + penalty * curve
+        step = np.linalg.solve((terms.T * (shares * (1 - shares))) @ terms + np.diag(penalty), slopes)
+        while loss(curve - step) > loss(curve) and np.abs(step).max() > _CONVERGED:
+            step = step / 2
+        curve = curve - step
+        if np.abs(step).max() <= _CONVERGED:
+            break
+    return float(curve[0]), float(curve[1])
 
 
 def _reaches(raw: float, score: float, knots: Knots) -> bool:

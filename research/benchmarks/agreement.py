@@ -1,4 +1,4 @@
-"""Do the scan and the materialized engine find the same best span of every part?
+"""Do the scan and the oracle of ``tests/materialized.py`` find the same best span of every part?
 
     python -m research.benchmarks.agreement --source FILE [--encoder untrained] [--parts 2000] [--queries 200] [--json]
 
@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 
-from indexer.ann.materialized import MaterializedExecutor
 from indexer.engine.place import ScoredSpan
 from indexer.engine.query import Selection
 from indexer.engine.scan import SpanScan
@@ -27,6 +26,7 @@ from models.encoders.base import Encoder, encode_queries
 from models.encoders.registry import load_encoder
 from models.types import Document
 from research.evaluation.searching import scratch_store
+from tests.materialized import MaterializedExecutor
 
 # Queries for which both engines are asked at once.
 _BATCH = 20
@@ -45,7 +45,7 @@ def take(source: Path, parts: int, queries: int) -> tuple[list[Document], list[s
 def compare(snapshot: Snapshot, encoder: Encoder, texts: list[str]) -> dict[str, float]:
     """The largest difference of scores, and the share of parts whose best span is the same."""
     selection = Selection(top_k=10**9, group_by="part")
-    materialized = snapshot.read_by(MaterializedExecutor(limit_bytes=16 * 2**30))
+    materialized = snapshot.read_by(MaterializedExecutor())
     largest, same, total = 0.0, 0, 0
     for begin in range(0, len(texts), _BATCH):
         queries = encode_queries(encoder, texts[begin : begin + _BATCH])

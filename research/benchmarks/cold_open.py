@@ -22,15 +22,15 @@ from app.cli.console import out, print_json
 from indexer.catalog.collections import Catalog
 from indexer.catalog.schema import upgrade
 from indexer.indexing.pipeline import IndexJob
-from indexer.segments.bucket.objects import Bucket, open_bucket
-from indexer.segments.bucket.segments import BucketSegments
-from indexer.segments.bucket.upload import upload
 from indexer.segments.local import LocalSegments
 from indexer.segments.storage import Segments
 from indexer.store import Store
 from indexer.types import Recipe
 from models.encoders.hashing import HashingEncoder
 from models.types import Document, Part
+from spanseek_bucket.objects import Bucket, open_bucket
+from spanseek_bucket.segments import BucketSegments
+from spanseek_bucket.upload import upload
 
 _COLLECTION, _SEGMENTS, _DOCUMENT_UNITS = "bench", 4, 100
 _WORDS = [f"word{number}" for number in range(5_000)]

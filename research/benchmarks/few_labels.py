@@ -21,10 +21,12 @@ from jaxtyping import Bool, Float
 from app.calibration.few_labels import SLACK, LabelledPhrase, thresholds_of
 from app.calibration.label_candidates import pairs_of
 from app.cli.console import open_services, print_json
-from app.composition import Services
+from app.collections.documents import DocumentService
+from app.collections.service import CollectionService
 from app.requests import SearchRequest
-from app.search.service import encode
+from app.search.service import SearchService, encode
 from app.search.verification.stratified_sampling import BINS, RankedPairs, bins_of, draw_strata
+from app.services import Services
 from app.settings import Settings
 from indexer.catalog import schema
 from indexer.errors import CollectionNotFound
@@ -76,15 +78,15 @@ def _index(services: Services, turns: Sequence[Turn]) -> None:
     try:
         services.store.catalog.collection(COLLECTION)
     except CollectionNotFound:
-        services.collections.create(COLLECTION)
-        services.documents.upsert(COLLECTION, [turn.document() for turn in turns])
+        services.get(CollectionService).create(COLLECTION)
+        services.get(DocumentService).upsert(COLLECTION, [turn.document() for turn in turns])
 
 
 def _pairs(
     services: Services, intent: str, phrase: str, turns: dict[str, Turn]
 ) -> tuple[Float[np.ndarray, " pairs"], Bool[np.ndarray, " pairs"]]:
     """The raw of every turn for a phrase, and whether it has the intent."""
-    service = services.search
+    service = services.get(SearchService)
     (encoded,) = encode([service.prepare(SearchRequest(COLLECTION, text=phrase))])
     pairs = pairs_of(service, encoded, None, "raw")
     ids = [pairs.span(row).document_id for row in range(len(pairs.raw))]

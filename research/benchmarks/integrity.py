@@ -15,7 +15,7 @@ from threading import Event, Thread
 import numpy as np
 
 from app.cli.console import print_json
-from app.composition import open_store
+from app.services import open_store
 from app.settings import Settings
 from indexer.engine.query import Selection
 from indexer.engine.scan import SpanScan

@@ -22,10 +22,9 @@ from indexer.engine.query import Selection
 from indexer.engine.selection import search
 from indexer.engine.snapshot import Snapshot
 from indexer.indexing.pipeline import IndexJob
-from indexer.nuggets.candidates import NuggetCandidates
 from indexer.nuggets.files import COLUMNS, INDEX
+from indexer.nuggets.queries import NuggetCandidates, NuggetScan
 from indexer.nuggets.representation import stored_nuggets
-from indexer.nuggets.scan import NuggetScan
 from indexer.sources import Source
 from indexer.types import Recipe
 from models.encoders.base import Encoder

@@ -25,7 +25,9 @@ import numpy as np
 from playwright.sync_api import Browser, Page, Route, sync_playwright
 
 from app.cli.console import out, print_json
-from app.composition import Services, open_store
+from app.collections.documents import DocumentService
+from app.collections.service import CollectionService
+from app.services import Services, open_store
 from app.settings import Settings
 from indexer.catalog import schema
 from indexer.sources import Source
@@ -216,8 +218,8 @@ def _index(settings: Settings, documents: int, characters: int) -> None:
     with closing(store.catalog):
         services = Services(settings, store)
         for name, source in (("sample", _samples()), ("made", made_documents(documents, characters))):
-            services.collections.create(name)
-            services.documents.upsert(name, list(source))
+            services.get(CollectionService).create(name)
+            services.get(DocumentService).upsert(name, list(source))
 
 
 def _samples() -> Iterator[Document]:

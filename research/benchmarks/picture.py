@@ -14,8 +14,9 @@ from pathlib import Path
 from rich.console import Console
 
 from app.cli.search import show_judged
-from app.composition import Services, open_store
 from app.requests import VERIFIED, SearchRequest
+from app.search.service import SearchService
+from app.services import Services, open_store
 from app.settings import Settings
 
 PHRASE = "my husband passed away recently"
@@ -31,7 +32,7 @@ def main() -> None:
     store = open_store(settings)
     with closing(store.catalog):
         request = SearchRequest("sample", text=PHRASE, top_k=3, context=60, verify=VERIFIED)
-        (answer,) = Services(settings, store).search.search(request)
+        (answer,) = Services(settings, store).get(SearchService).search(request)
     console = Console(
         file=io.StringIO(), record=True, width=_WIDTH, highlight=False, force_terminal=True, color_system="truecolor"
     )

@@ -18,10 +18,10 @@ from statistics import median, quantiles
 from unittest import mock
 
 from app.cli.console import open_services
-from app.composition import Services
 from app.requests import VERIFIED, SearchRequest
-from app.search.service import encode, scan
+from app.search.service import SearchService, encode, scan
 from app.search.verification.stage import pairs_of
+from app.services import Services
 from models.encoders.base import Encoder
 from models.verifier.types import Pair
 from models.verifier.verifier import Verifier, open_verifier
@@ -61,12 +61,12 @@ def measure(services: Services, collection: str, phrases: Sequence[str]) -> dict
 
 
 def _search(services: Services, collection: str, phrase: str, verified: int) -> None:
-    services.search.search(SearchRequest(collection, text=phrase, verify=verified))
+    services.get(SearchService).search(SearchRequest(collection, text=phrase, verify=verified))
 
 
 def _pairs(services: Services, collection: str, phrase: str) -> list[Pair]:
     request = SearchRequest(collection, text=phrase, top_k=VERIFIED)
-    (encoded,) = encode([services.search.prepare(request)])
+    (encoded,) = encode([services.get(SearchService).prepare(request)])
     (found,) = scan([encoded])
     return pairs_of(request, encoded.prepared.snapshot, found.rows[:VERIFIED])
 

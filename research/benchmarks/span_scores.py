@@ -22,7 +22,7 @@ import numpy as np
 from jaxtyping import Float32
 
 from app.cli.console import print_json
-from app.composition import open_store
+from app.services import open_store
 from app.settings import Settings
 from indexer.arrays import SpanTerms
 from indexer.engine.query import Selection
@@ -40,7 +40,7 @@ QUERY_UNITS = 5
 _OLD = """
 import json, sys, time
 import numpy as np
-from app.composition import open_store
+from app.services import open_store
 from app.settings import Settings
 from indexer.engine.query import Selection
 from indexer.engine.scan import ScanEngine

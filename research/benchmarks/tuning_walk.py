@@ -27,12 +27,12 @@ from app.calibration.metrics import AtThreshold, Sampled, ThresholdTargets, at_t
 from app.calibration.prepare_all import prepare_all
 from app.calibration.service import CalibrationRequest, ThresholdService
 from app.cli.console import print_json
-from app.composition import Services, open_store
 from app.encoders.default_calibrations import default_calibration
 from app.encoders.encoders import Encoders
 from app.requests import PreviewRequest, SearchRequest
 from app.search.service import SearchService, encode
 from app.search.verification.stratified_sampling import BINS, RankedPairs, draw_strata
+from app.services import Services, open_store
 from app.settings import Settings
 from indexer.catalog import schema
 from indexer.errors import CollectionNotFound
@@ -90,7 +90,7 @@ def main() -> None:
     with closing(store.catalog):
         _index(store, encoders, settings.encoder, turns)
         services = Services(settings, store, encoders=encoders)
-        report = walk(services.thresholds, services.search, turns, options)
+        report = walk(services.get(ThresholdService), services.get(SearchService), turns, options)
     print_json(report)
 
 

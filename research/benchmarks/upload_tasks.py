@@ -27,7 +27,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from app.cli.console import out, print_json
-from app.composition import Services, open_store
+from app.collections.service import CollectionService
+from app.services import Services, open_store
 from app.settings import Settings
 from indexer.catalog import schema
 from models.errors import SpanseekError
@@ -228,7 +229,7 @@ def _collection(encoder: str) -> Iterator[Settings]:
         schema.upgrade(settings.catalog_url)
         store = open_store(settings)
         with closing(store.catalog):
-            Services(settings, store).collections.create(_COLLECTION)
+            Services(settings, store).get(CollectionService).create(_COLLECTION)
         yield settings
 
 
@@ -236,7 +237,7 @@ def _check(settings: Settings, body: Body) -> tuple[Any, int]:
     """The collection, and the number of documents that it lacks."""
     store = open_store(settings)
     with closing(store.catalog):
-        described = Services(settings, store).collections.describe(_COLLECTION)
+        described = Services(settings, store).get(CollectionService).describe(_COLLECTION)
     return described, sum(1 for _ in body.lines()) - described.documents
 
 

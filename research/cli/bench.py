@@ -7,7 +7,7 @@ import typer
 
 from app.cli.console import JsonOption
 
-bench_cli = typer.Typer(add_completion=False)
+bench_cli = typer.Typer(add_completion=False, rich_help_panel="Research")
 
 
 @bench_cli.command("bench")

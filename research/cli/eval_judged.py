@@ -31,16 +31,18 @@ def eval_judged(
     as_json: JsonOption = False,
 ) -> None:
     """Compare every mode with BM25 and a plain script by what users would find: judgements of the first five hits."""
+    from app.collections.reading import DocumentReader
+    from app.search.service import SearchService
     from research.evaluation import judged as judgements
     from research.evaluation.corpus import Corpus
     from research.evaluation.judged_figures import outcomes
     from research.evaluation.judged_rankings import DEFAULT, mode_systems, plain_systems, rankings
 
     with open_services() as services:
-        held = Corpus(services.reader.export(collection).documents)
+        held = Corpus(services.get(DocumentReader).export(collection).documents)
         judged = judgements.read_judged(data, corpus or collection, held)
         recipe = services.store.snapshot(collection).recipe
-        systems = mode_systems(services.search, collection, recipe)
+        systems = mode_systems(services.get(SearchService), collection, recipe)
         systems |= plain_systems(held, lambda: services.encoders.load(plain))
         with err.status(f"{len(judged.queries)} queries, {len(held.documents)} documents"):
             found = dict(rankings(systems, judged.queries, keep))

@@ -29,7 +29,9 @@ from research.cli.eval_spans import eval_convert, eval_span_retrieval
 from research.cli.eval_sts import eval_sts, eval_sts_b_context
 from research.cli.verifying import eval_contrast, eval_labelled_hits
 
-eval_cli = typer.Typer(help="Evaluations: the figures of the README and of the papers.", no_args_is_help=True)
+eval_cli = typer.Typer(
+    help="Evaluations: the figures of the README and of the papers.", no_args_is_help=True, rich_help_panel="Research"
+)
 eval_cli.command("sts-b-context")(eval_sts_b_context)
 eval_cli.command("sts")(eval_sts)
 eval_cli.command("contrast")(eval_contrast)

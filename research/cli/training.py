@@ -45,7 +45,9 @@ if TYPE_CHECKING:
     from research.training.config import SliceConfig, Weights
     from research.training.losses import DistillationWeights
 
-train_cli = typer.Typer(help="Train encoders, and build their training data.", no_args_is_help=True)
+train_cli = typer.Typer(
+    help="Train encoders, and build their training data.", no_args_is_help=True, rich_help_panel="Research"
+)
 train_cli.command("cross-encoder")(train_cross_encoder)
 train_cli.command("pseudo-label")(pseudo_label)
 train_cli.command("nugget")(train_nugget)

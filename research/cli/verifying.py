@@ -11,8 +11,8 @@ from app.cli.console import JsonOption, err, open_services, out, print_json, set
 from models.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from app.composition import Services
     from app.encoders.encoders import Encoders
+    from app.services import Services
     from models.verifier.verifier import Verifier
     from research.training.verifier_scale import Pairs
 
@@ -59,6 +59,7 @@ def eval_contrast(
     as_json: JsonOption = False,
 ) -> None:
     """Measure if scores see what differs: both looks on each half of contrast lines, and on phrases without a match."""
+    from app.search.service import SearchService
     from research.evaluation.corpus import read_corpus
     from research.evaluation.sample import CORPUS, read_phrases
     from research.evaluation.second_look import borders, evaluate, medians
@@ -66,9 +67,11 @@ def eval_contrast(
     phrases = read_phrases(samples)
     with open_services() as services:
         figures = evaluate(verifier_of(services.encoders), _pairs(services, contrast, samples, unmatched, collection))
-        marked = borders(services.search, read_corpus(samples / CORPUS), phrases)
+        marked = borders(services.get(SearchService), read_corpus(samples / CORPUS), phrases)
         recipe = services.store.snapshot("sample").recipe
-        by_mode = medians(services.search, "sample", recipe, [each.text for each in phrases if not each.gold])
+        by_mode = medians(
+            services.get(SearchService), "sample", recipe, [each.text for each in phrases if not each.gold]
+        )
     if as_json:
         halves = {half: asdict(each) | {"borders": asdict(marked[half])} for half, each in figures.items()}
         print_json(halves | {"medians": by_mode})
@@ -128,6 +131,8 @@ def _pairs(
 ) -> "Pairs":
     import json
 
+    from app.search.service import SearchService
+    from app.texts.spans import SpanService
     from research.evaluation.sample import read_phrases
     from research.training.contrast_data import read_contrast
     from research.training.verifier_scale import Pairs, contrast_pairs, hit_pairs
@@ -136,9 +141,9 @@ def _pairs(
     if bool(phrases) != bool(collection):
         raise InvalidInput("Phrases without a match need a collection, and the other way round.", field="collection")
     with err.status("The first look"):
-        search = services.search
+        search = services.get(SearchService)
         return Pairs(
-            [(line, contrast_pairs(services.spans, line)) for line in read_contrast([contrast])],
+            [(line, contrast_pairs(services.get(SpanService), line)) for line in read_contrast([contrast])],
             [(each.text, *hit_pairs(search, "sample", each.text, each.gold)) for each in read_phrases(samples)],
             [(phrase, hit_pairs(search, str(collection), phrase)[0]) for phrase in phrases],
         )

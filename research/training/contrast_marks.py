@@ -4,9 +4,10 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from app.composition import make_encoders, make_span_service
+from app.services import make_encoders
 from app.settings import Settings
 from app.texts.requests import SpansRequest
+from app.texts.spans import SpanService
 from models.types import CharSpan, Document, Part
 from research.training.contrast_data import ContrastLine, read_contrast
 
@@ -29,7 +30,7 @@ def contrast_marks(settings: Settings, path: Path) -> Marks:
 
 def best_spans(settings: Settings, lines: Iterable[ContrastLine]) -> Iterator[tuple[str, list[CharSpan | None]]]:
     """Every line's id, and the best span of each of its texts for its phrase; None for a text without one."""
-    service = make_span_service(settings, make_encoders(settings))
+    service = SpanService.by(make_encoders(settings), settings.encoder)
     for line in lines:
         texts = tuple(Document(str(number), (Part(text),)) for number, (text, _) in enumerate(line.pairs))
         answer = service.find(SpansRequest(phrases=(line.phrase,), texts=texts, limit=1, verify=0))

@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Final
 
 from app.cli.console import open_services
+from app.collections.documents import DocumentService
+from app.collections.service import CollectionService
 from app.requests import SearchRequest
+from app.search.service import SearchService
 from app.settings import Settings
 from indexer.catalog import schema
 from models.types import CharSpan, Document, Part
@@ -68,14 +71,14 @@ def _searched(
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     schema.upgrade(settings.catalog_url)
     with open_services(settings) as services:
-        services.collections.create(_COLLECTION)
-        services.documents.upsert(_COLLECTION, [Document(id, (Part(text),)) for id, text in texts.items()])
+        services.get(CollectionService).create(_COLLECTION)
+        services.get(DocumentService).upsert(_COLLECTION, [Document(id, (Part(text),)) for id, text in texts.items()])
         for start in range(0, len(chosen), _AT_ONCE):
             batch = chosen[start : start + _AT_ONCE]
             requests = [
                 SearchRequest(_COLLECTION, text=line.phrase, top_k=_HITS, group_by="document") for line in batch
             ]
-            for line, answer in zip(batch, services.search.search(*requests), strict=True):
+            for line, answer in zip(batch, services.get(SearchService).search(*requests), strict=True):
                 found = [(hit.document_id, hit.raw, (hit.start, hit.end)) for hit in answer.hits]
                 yield line.id, [(Pair(line.phrase, texts[id]), mark) for id, mark in _wrong(line, found)]
 

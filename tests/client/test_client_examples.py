@@ -27,7 +27,7 @@ NEEDED = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.slow("runs all notebooks")
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_a_script_quotes_with_places(name: str, homes: Homes) -> None:
     pytest.importorskip(NEEDED[name])
@@ -36,7 +36,7 @@ def test_a_script_quotes_with_places(name: str, homes: Homes) -> None:
     assert re.search(SCRIPTS[name], said, re.MULTILINE), said
 
 
-@pytest.mark.slow
+@pytest.mark.slow("runs all notebooks")
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.ipynb")), ids=lambda path: path.stem)
 def test_a_notebook_prints_what_it_shows(path: Path, tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ from spanseek.models import TaskDescription
 from spanseek.requests import FoundThreshold
 from tests.client.homes import CALLS, Homes, lasting, outcome
 
+pytestmark = pytest.mark.ci("starts servers")
+
 
 def test_a_search_finds_the_turn_with_its_metadata(homes: Homes) -> None:
     hits = homes.agree(lambda db: db.collection("calls").search("took my payment twice", k=2))
@@ -215,7 +217,6 @@ def test_the_asynchronous_client_answers_alike(homes: Homes) -> None:
     assert lasting(spans) == lasting(homes.connected.spans("my plan", ["cancel my plan"]))
 
 
-@pytest.mark.slow
 def test_a_folder_serves_its_page(homes: Homes) -> None:
     assert homes.connected.serve() == homes.connected.url
     url = homes.embedded.serve(port=0)
@@ -223,7 +224,6 @@ def test_a_folder_serves_its_page(homes: Homes) -> None:
     assert homes.embedded.serve() == url
 
 
-@pytest.mark.slow
 def test_a_page_without_a_free_port_leaves_the_folder_open(tmp_path: Path) -> None:
     with spanseek.open(tmp_path / "data", encoder="hashing") as db, socket.create_server(("127.0.0.1", 0)) as taken:
         with pytest.raises(spanseek.ServerNotStarted) as caught:
@@ -247,7 +247,6 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-@pytest.mark.slow
 def test_a_folder_opens_beside_packages_of_the_same_names_and_closes_with_the_program(tmp_path: Path) -> None:
     for name in ("app", "models"):
         (tmp_path / name).mkdir()
@@ -283,7 +282,6 @@ def test_a_setting_that_is_none_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # httpcore does not close a socket that is refused
 def test_a_folder_whose_process_was_killed_says_so(tmp_path: Path) -> None:
     with spanseek.open(tmp_path / "data", encoder="hashing") as db:
@@ -322,7 +320,6 @@ print(server.returncode, os.path.exists(db._server.socket), os.waitpid(living, 0
 """
 
 
-@pytest.mark.slow
 def test_a_forked_process_asks_the_folder_and_leaves_its_end_to_the_parent(tmp_path: Path) -> None:
     whole = [sys.executable, "-c", FORKED, str(tmp_path / "data")]
     done = subprocess.run(whole, capture_output=True, text=True, timeout=200)

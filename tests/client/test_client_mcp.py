@@ -155,13 +155,13 @@ async def names(target: Any) -> list[str]:
         return [line["name"] for line in listed.structured_content["result"]]
 
 
-@pytest.mark.slow
+@pytest.mark.ci("starts a process that speaks MCP")
 def test_the_command_speaks_over_standard_input_and_output(homes: Homes) -> None:
     command = Stdio(command=sys.executable, args=["-m", "app", "mcp", "--url", homes.connected.url])
     assert "calls" in asyncio.run(names(command))
 
 
-@pytest.mark.slow
+@pytest.mark.ci("starts a process that speaks MCP")
 def test_the_module_speaks_streamable_http_on_loopback(homes: Homes) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]

@@ -39,7 +39,7 @@ def run(folder: Path, *command: str, **environment: str) -> str:
     return said
 
 
-@pytest.mark.slow
+@pytest.mark.slow("needs node and its packages")
 @pytest.mark.timeout(900)
 def test_the_client_asks_a_server(built: Path, homes: Homes) -> None:
     said = run(built, "node", "--test", "test/", SPANSEEK_URL=homes.connected.url)
@@ -47,7 +47,7 @@ def test_the_client_asks_a_server(built: Path, homes: Homes) -> None:
     assert "# pass 7" in said
 
 
-@pytest.mark.slow
+@pytest.mark.slow("needs node and its packages")
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     "wrong",

@@ -1,10 +1,9 @@
 """What the documents say of the tree is true."""
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [
@@ -23,18 +22,19 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_every_path_a_document_names_exists(document: Path) -> None:
-    missing = [path for path in NAMED_PATH.findall(document.read_text("utf-8")) if not (ROOT / path).exists()]
-    assert missing == []
+def test_every_path_a_document_names_exists() -> None:
+    named = {(document, path) for document in DOCUMENTS for path in NAMED_PATH.findall(document.read_text("utf-8"))}
+    assert [f"{document.name}: {path}" for document, path in sorted(named) if not (ROOT / path).exists()] == []
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_every_link_of_a_document_leads_somewhere(document: Path) -> None:
-    for link, fragment in LINK.findall(document.read_text("utf-8")):
-        target = document.parent / link if link else document
-        assert target.exists(), link
-        assert not fragment or fragment in anchors(target), f"{link}#{fragment}"
+def leads_somewhere(document: Path, link: str, fragment: str) -> bool:
+    target = document.parent / link if link else document
+    return target.exists() and (not fragment or fragment in anchors(target))
+
+
+def test_every_link_of_a_document_leads_somewhere() -> None:
+    links = [(document, *link) for document in DOCUMENTS for link in LINK.findall(document.read_text("utf-8"))]
+    assert [f"{page.name}: {link}#{part}" for page, link, part in links if not leads_somewhere(page, link, part)] == []
 
 
 def test_every_room_has_a_place_in_the_architecture() -> None:
@@ -61,21 +61,23 @@ CORE = [*(ROOT / "indexer" / name for name in ("engine", "segments", "kernels", 
 SOURCES = [str(path.relative_to(ROOT)) for place in CORE for path in sorted(place.rglob("*.py"))]
 
 
-@pytest.mark.parametrize("path", [path for path in SOURCES if not path.startswith(OWN)])
-def test_core_rooms_name_no_representation(path: str) -> None:
+def naming(pattern: str, paths: Iterable[str]) -> list[str]:
+    """The files that name something."""
+    return [path for path in paths if re.search(f"(?i){pattern}", (ROOT / path).read_text("utf-8"))]
+
+
+def test_core_rooms_name_no_representation() -> None:
     """What facets, nuggets and restorable vectors need stands in their packages and their modes."""
-    assert re.findall(r"(?i)facet|nugget|restorable", (ROOT / path).read_text("utf-8")) == []
+    assert naming("facet|nugget|restorable", (path for path in SOURCES if not path.startswith(OWN))) == []
 
 
-@pytest.mark.parametrize("path", [path for path in SOURCES if path.startswith(("indexer/", "app/search/mode.py"))])
-def test_the_engine_names_no_mode(path: str) -> None:
-    assert re.findall(r"(?i)maxsim", (ROOT / path).read_text("utf-8")) == []
+def test_the_engine_names_no_mode() -> None:
+    assert naming("maxsim", (path for path in SOURCES if path.startswith(("indexer/", "app/search/mode.py")))) == []
 
 
-@pytest.mark.parametrize("own", OWN)
-def test_no_exception_is_made_in_vain(own: str) -> None:
-    paths = [path for path in SOURCES if path.startswith(own)]
-    assert any(re.search(r"(?i)facet|nugget|restorable", (ROOT / path).read_text("utf-8")) for path in paths)
+def test_no_exception_is_made_in_vain() -> None:
+    named = naming("facet|nugget|restorable", SOURCES)
+    assert [own for own in OWN if not any(path.startswith(own) for path in named)] == []
 
 
 def test_the_executor_alone_loops_over_segments() -> None:

@@ -70,7 +70,7 @@ def figures(hits: list[ScoredSpan]) -> dict[tuple[str, int, int], float]:
     return {(hit.document_id, hit.span.start, hit.span.end): hit.cosine for hit in hits}
 
 
-@pytest.mark.slow
+@pytest.mark.slow("trains FAISS indexes of many vectors")
 def test_nearly_all_of_the_best_spans_are_found_with_the_scans_figures(snapshot: Snapshot) -> None:
     asked = queries(40)
     terms = SpanTerms.of(SpanScore(0.15, end=(-0.1, 0, 0, 0, 0, 0)), np.arange(40) % 12)
@@ -84,7 +84,7 @@ def test_nearly_all_of_the_best_spans_are_found_with_the_scans_figures(snapshot:
         assert len(taken) == sum(hit.units.end - hit.units.start for hit in hits)
 
 
-@pytest.mark.slow
+@pytest.mark.slow("trains FAISS indexes of many vectors")
 def test_not_everything_is_read(snapshot: Snapshot) -> None:
     """Else the test above would say nothing."""
     asked = queries(40)
@@ -97,7 +97,7 @@ def test_not_everything_is_read(snapshot: Snapshot) -> None:
     assert found_by(FEW, snapshot, asked[:1], everything)[0] == exact
 
 
-@pytest.mark.slow
+@pytest.mark.slow("trains FAISS indexes of many vectors")
 def test_windows_of_several_segments_compete(tmp_path: Path) -> None:
     """Texts of two segments have nothing in common: of the one that a query is not like, hardly a block is read."""
     parts, halves = [30] * (UNITS // 30), np.arange(DIM) < DIM // 2

@@ -87,5 +87,5 @@ def test_the_dockerfile_copies_what_the_wheels_need_and_installs_extras_that_exi
         name for line in re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE, re.MULTILINE) for name in line.split()
     }
     packages = {pattern.rstrip("*") for pattern in project["tool"]["setuptools"]["packages"]["find"]["include"]}
-    assert packages | {"client", "pyproject.toml", "README.md", "LICENSE", "constraints.txt"} == copied
+    assert packages | {"client", "plugins", "pyproject.toml", "README.md", "LICENSE", "constraints.txt"} == copied
     assert all(Path(name).exists() for name in copied)

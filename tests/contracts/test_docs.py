@@ -18,6 +18,7 @@ from docs.generate import PAGES, options, updated
 from models.errors import SpanseekError
 
 DOCS = Path(__file__).parents[2] / "docs"
+PLUGINS = [path.parent.name for path in DOCS.parent.glob("plugins/*/spanseek_*/__init__.py")]
 
 
 def rows(name: str) -> dict[str, list[str]]:
@@ -28,14 +29,15 @@ def rows(name: str) -> dict[str, list[str]]:
 
 
 def error_classes() -> Iterator[type[SpanseekError]]:
-    for package in (app, indexer, models):
+    plugins = map(importlib.import_module, PLUGINS)
+    for package in (app, indexer, models, *plugins):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
     waiting = [SpanseekError]
     while waiting:
         kind = waiting.pop()
         waiting += kind.__subclasses__()
-        if kind is not SpanseekError and kind.__module__.split(".")[0] in ("app", "indexer", "models"):
+        if kind is not SpanseekError and kind.__module__.split(".")[0] in ("app", "indexer", "models", *PLUGINS):
             yield kind
 
 

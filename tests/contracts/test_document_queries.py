@@ -18,12 +18,12 @@ from indexer.engine.query import Filter, Selection
 from indexer.engine.selection import search
 from indexer.engine.snapshot import SegmentView, Snapshot
 from indexer.errors import SegmentCorrupt
-from indexer.nuggets.candidates import NuggetCandidates
 from indexer.nuggets.files import INDEX
+from indexer.nuggets.queries import NuggetCandidates, NuggetCounts, NuggetScan
 from indexer.nuggets.recipe import NuggetRecipe, with_nuggets
 from indexer.nuggets.representation import stored_nuggets
 from indexer.nuggets.rows import NuggetRows
-from indexer.nuggets.scan import NuggetCounts, NuggetScan, allowed_nuggets
+from indexer.nuggets.scan import allowed_nuggets
 from indexer.segments import layout
 from indexer.segments.reader import Segment
 from indexer.segments.writer import PartUnits, SegmentWriter

@@ -134,6 +134,7 @@ def test_padding_is_never_seen(encoder: Encoder) -> None:
     np.testing.assert_allclose(padded, token_vectors(encoder, [[short]])[0], atol=tolerance())
 
 
+@pytest.mark.ci("loads the shipped models")
 def test_a_query_is_read_as_a_window_is(encoder: Encoder) -> None:
     windows = ids(encoder, [TEXTS[0], TEXTS[1], TEXTS[3]])
     for query, vectors in zip(encoder.forward_query(windows), token_vectors(encoder, [windows]), strict=True):

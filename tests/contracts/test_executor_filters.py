@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from indexer.ann.materialized import MaterializedExecutor
 from indexer.engine.executor import Executor
 from indexer.engine.query import Filter, Selection
 from indexer.engine.snapshot import SegmentView, Snapshot
@@ -18,6 +17,8 @@ from indexer.segments.writer import PartUnits, SegmentWriter
 from indexer.types import Generation, Recipe
 from models.types import Document, Part, SpanBounds
 from tests.executors import found_by
+from tests.materialized import MaterializedExecutor
+from tests.waiting import PATIENCE_S
 
 RECIPE = Recipe("none", "none", 16, SpanBounds(1, 3))
 QUERY = np.eye(1, RECIPE.dim, dtype=np.float32)
@@ -79,7 +80,7 @@ def test_the_dead_take_nobodys_place(executor: Executor, tmp_path: Path) -> None
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="takes memory away as Linux does")
 def test_the_units_of_other_documents_are_not_read(tmp_path: Path) -> None:
     child = subprocess.run(
-        [sys.executable, "-c", CHILD, str(tmp_path)], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", CHILD, str(tmp_path)], capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )
     assert child.stdout == "['d2']\n", child.stderr
     # Without a filter the same search reads what is not there: the memory was taken away indeed.

@@ -16,14 +16,12 @@ from hypothesis import strategies as st
 
 from indexer import kernels
 from indexer.ann.candidates import CandidateExecutor
-from indexer.ann.materialized import MaterializedExecutor
 from indexer.arrays import BLOCK, SegmentArrays, SpanTerms
 from indexer.engine.device import DeviceExecutor
 from indexer.engine.executor import Executor
 from indexer.engine.place import ScoredSpan
 from indexer.engine.query import Filter, Selection
 from indexer.engine.snapshot import SegmentView, Snapshot
-from indexer.errors import EngineMemoryLimit
 from indexer.segments.reader import Segment
 from indexer.segments.writer import PartUnits, SegmentWriter
 from indexer.types import Generation, Recipe
@@ -33,6 +31,7 @@ from models.types import Document, Part, SpanBounds
 from tests import reference
 from tests.examples import examples
 from tests.executors import CLUSTER, ON_CLUSTER, ProcessExecutor, found_by
+from tests.materialized import MaterializedExecutor
 from tests.reference import PART_BORDER, RefDocument, RefPart, RefScore
 
 DIM = 8
@@ -271,6 +270,7 @@ drawn_cases = given(
 )
 
 
+@pytest.mark.ci("many examples")
 @pytest.mark.parametrize("executor", EXECUTORS[:-1], ids=lambda executor: executor.name)
 @settings(max_examples=examples(40))
 @drawn_cases
@@ -286,7 +286,7 @@ def test_so_it_is_where_segments_are_in_other_processes(
     check_search(EXECUTORS[-1], folder, segments, bounds, kind, seed, dead, selection, scoring)
 
 
-@pytest.mark.slow
+@pytest.mark.slow("a cluster or many segments")
 @settings(max_examples=examples(60), deadline=None)
 @drawn_cases
 def test_so_it_is_on_a_cluster(folder, segments, bounds, kind, seed, dead, selection, scoring) -> None:
@@ -400,16 +400,6 @@ def test_executors_say_what_they_hold_and_free_it(executor: Executor, held: int,
     assert executor.held_segments == held
     executor.close()
     assert executor.held_segments == 0
-
-
-def test_materialized_refuses_more_than_its_memory(folder: Path) -> None:
-    case = collection(folder, (1, 20), [[[100]]], "random", 1, set())
-    spans = len(reference.all_spans(100, 1, 20))
-    query = unit(np.ones((1, DIM)))
-    assert found_by(MaterializedExecutor(spans * DIM * 4), case.snapshot, query, Selection(top_k=1))[0]
-    with pytest.raises(EngineMemoryLimit) as caught:
-        found_by(MaterializedExecutor(spans * DIM * 4 - 1), case.snapshot, query, Selection())
-    assert caught.value.hint
 
 
 def test_materialized_tells_segments_of_equal_name_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

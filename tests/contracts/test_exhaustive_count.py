@@ -99,7 +99,7 @@ def test_any_count_is_the_oracles(executor, folder, segments, bounds, kind, seed
     check(executor, case, query, floor, wanted, scoring and scoring.alone(0))
 
 
-@pytest.mark.slow
+@pytest.mark.ci("many vectors")
 @pytest.mark.parametrize(("kind", "bounds"), [*((kind, (1, 20)) for kind in KINDS), ("drift", (40, 64))])
 def test_parts_longer_than_blocks(folder: Path, kind: str, bounds: tuple[int, int]) -> None:
     case = collection(folder, bounds, [[[560, 0, 1], [3]], [[200, 90]]], kind, 5, set())
@@ -123,6 +123,7 @@ def test_an_empty_collection_has_nothing_to_count(folder: Path) -> None:
     assert found.documents == found.spans == []
 
 
+@pytest.mark.ci("many vectors")
 def test_more_spans_than_memory_should_hold_are_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     case = collection(folder, (1, 8), [[[60], [40, 7]]], "random", 4, set())
     query = unit(np.random.default_rng(1).normal(size=DIM))

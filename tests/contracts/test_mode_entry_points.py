@@ -157,6 +157,7 @@ def installed(tmp_path: Path) -> Path:
     return metadata.parent
 
 
+@pytest.mark.ci("a distribution of its own")
 def test_a_mode_is_one_file_and_an_entry_point(installed: Path, tmp_path: Path) -> None:
     paths = f"import sys; sys.path[:0] = [{str(installed)!r}, {str(Path.cwd())!r}]\n"
     command = [sys.executable, "-c", paths + CHILD, str(tmp_path)]

@@ -237,7 +237,7 @@ def shipped() -> NuggetEncoder:
 
 
 @pytest.mark.parametrize("ratio", [0.05, 0.1, 0.25])
-@pytest.mark.slow
+@pytest.mark.ci("reads the shipped weights")
 def test_with_the_shipped_weights_token_vectors_stay_those_of_slice(shipped: NuggetEncoder, ratio: float) -> None:
     windows = [tokens.ids[: shipped.base.window] for tokens in shipped.base.tokenize([*TEXTS, 20 * PROSE])]
     (alone,) = load_encoder("slice", EncoderOptions(device="cpu")).forward([windows])

@@ -90,7 +90,7 @@ from pathlib import Path
 from fastapi.testclient import TestClient
 from typer.testing import CliRunner
 from app.cli import cli
-from app.composition import open_store
+from app.services import open_store
 from app.main import create_app
 from app.settings import Settings
 
@@ -146,6 +146,7 @@ def installed(tmp_path: Path) -> Path:
     return metadata.parent
 
 
+@pytest.mark.ci("a distribution of its own")
 def test_a_representation_is_one_package_and_an_entry_point(
     installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

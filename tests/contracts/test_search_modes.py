@@ -86,6 +86,7 @@ def test_the_registry_has_every_name(workspace: Workspace) -> None:
     assert {mode.presented.unit for mode in workspace.service.modes.values()} <= {"span", "document"}
 
 
+@pytest.mark.ci("every mode")
 @pytest.mark.parametrize("query", QUERIES)
 @pytest.mark.parametrize("group_by", ["span", "document"])
 def test_pages_and_exports_are_slices_of_one_list(

@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 from collections.abc import Iterator
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,8 +20,6 @@ from indexer.sources.formats import READERS
 from indexer.sources.records import Found, Reading
 from models.types import Document, Part
 from tests.examples import examples
-from tests.pdf_files import pdf, shown
-from tests.word_files import paragraph, run, word_file
 
 
 def read(path: Path, options: ReadOptions | None = None) -> tuple[list[Document], list[BadRecord]]:
@@ -247,22 +246,6 @@ def test_pages_become_what_a_browser_would_show(tmp_path: Path) -> None:
     assert bad.reason == "a page has more than 600,000 tags"
 
 
-OFFICE: dict[str, bytes] = {
-    ".docm": word_file(paragraph(run("Cancel it."))),
-    ".docx": word_file(paragraph(run("Cancel it."))),
-    ".pdf": pdf(shown("Cancel it.")),
-}
-
-
-@pytest.mark.parametrize(("ending", "library"), [(".pdf", "pypdfium2"), (".docx", "lxml")])
-def test_a_library_that_is_not_installed_is_named(
-    tmp_path: Path, ending: str, library: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(__import__("sys").modules, library, None)
-    _, (bad,) = read(written(tmp_path, f"x{ending}", OFFICE[ending]))
-    assert bad.reason.endswith("run: pip install 'spanseek[files]'")
-
-
 def parquet_of(id: str, text: str) -> bytes:
     data = io.BytesIO()
     pq.write_table(pa.table({"id": [id], "text": [text]}), data)
@@ -287,13 +270,9 @@ def test_a_folder_of_every_format_good_and_broken(tmp_path: Path) -> None:
         ".txt": "Cancel it.",
         ".vtt": f"WEBVTT\n\n{cues}",
         ".xhtml": "<p>Cancel <b>it</b>.",
-        **OFFICE,
     }
-    # Those of packages and of mail have tests of their own.
-    assert READERS.keys() - good.keys() == {
-        ".dotm", ".dotx", ".eml", ".epub", ".mbox", ".msg", ".odp", ".ods", ".odt", ".ppsm", ".ppsx", ".pptm", ".pptx",
-        ".rtf", ".xlsm", ".xlsx",
-    }  # fmt: skip
+    added = [*entry_points(group="spanseek.files"), *entry_points(group="spanseek.sources")]
+    assert READERS.keys() - {f".{point.name}" for point in added} == good.keys()
     broken: dict[str, str | bytes] = dict.fromkeys(good, b"\xff\x00 nonsense") | {
         ".csv": "id;text\nb;too;many\n",
         **dict.fromkeys((".htm", ".html", ".xhtml"), b'<meta charset="utf-8"><p>Cancel \xff'),
@@ -447,6 +426,15 @@ def test_what_macos_and_office_put_beside_files_is_passed_over(tmp_path: Path) -
     assert list(source) == [Document("a.txt", (Part("x"),))]
     assert source.passed_over == ("._a.txt", "__MACOSX/a.txt", "b/._c.csv", "b/~$a.docx")
     assert list(Source(tmp_path / "._a.txt")) == [Document("._a.txt", (Part("x"),))]
+
+
+def test_formats_of_a_plug_in_that_is_not_installed_name_its_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(READERS, ".pdf", raising=False)
+    (bad,) = Source(written(tmp_path, "x.pdf", "x"))
+    assert isinstance(bad, BadRecord)
+    assert bad.reason == ".pdf files need the extra files: run pip install 'spanseek[files]'"
 
 
 @pytest.mark.parametrize("name", ["a.tar.gz", "a.tgz", "a.mht", "a.ass", "a.fb2", "a.XLS", "a.rst"])

@@ -5,7 +5,6 @@ import gzip
 import io
 import json
 import os
-import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import pytest
 from indexer.errors import SourceUnreadable
 from indexer.sources import BadRecord, Source
 from models.types import Document, Part
+from tests.memory import peaks_of
 
 TEXTS = {
     "plain": "Where is my parcel?",
@@ -376,7 +376,7 @@ def test_read_bytes_grows_to_total_bytes(name: str, packing: str, tmp_path: Path
     assert source.read_bytes == source.total_bytes
 
 
-@pytest.mark.slow
+@pytest.mark.ci("large files")
 @pytest.mark.parametrize("name", ["x.ndjson", "x.csv.gz"])
 def test_memory_is_that_of_one_record(name: str, tmp_path: Path) -> None:
     line = "some words that repeat " * 1_000
@@ -384,14 +384,12 @@ def test_memory_is_that_of_one_record(name: str, tmp_path: Path) -> None:
     data = make([Document(str(number), (Part(line),), {"lang": "en"}) for number in range(900)])
     assert len(data) > 20_000_000
     path = written(tmp_path, name, data)
-    del data
-    tracemalloc.start()
-    try:
-        assert sum(1 for _ in Source(path)) == 900
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    (peak,) = peaks_of(count, (path, 900))
     assert peak < 2_000_000
+
+
+def count(path: Path, records: int) -> None:
+    assert sum(1 for _ in Source(path)) == records
 
 
 def test_a_line_that_is_too_long_is_refused_in_bounded_memory_and_the_others_are_read(tmp_path: Path) -> None:
@@ -400,14 +398,10 @@ def test_a_line_that_is_too_long_is_refused_in_bounded_memory_and_the_others_are
         file.write(GOOD + b"\n")
         file.seek(300_000_000)
         file.write(b"\n" + GOOD)
-    tracemalloc.start()
-    try:
-        documents, (bad,) = read(path)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    documents, (bad,) = read(path)
     assert [one.id for one in documents] == ["good", "good"]
     assert (bad.where, bad.reason) == ("x.ndjson:2", "the line has more than 67,108,864 bytes")
+    (peak,) = peaks_of(count, (path, 3))
     assert peak < 4 * 2**26
 
 

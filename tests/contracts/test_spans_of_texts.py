@@ -155,7 +155,7 @@ def test_spans_are_those_of_a_search_to_the_last_bit(name: str, kind: type[Encod
     st.integers(1, 9),
     st.sampled_from([SpanChoice(), SpanChoice(2, 4), SpanChoice(boundaries="clause"), SpanChoice(boundaries="part")]),
 )
-@pytest.mark.slow
+@pytest.mark.ci("long texts")
 def test_spans_of_awkward_texts_are_those_of_a_search(
     contents: list[list[str]], phrases: list[str], limit: int, spans: SpanChoice
 ) -> None:
@@ -184,7 +184,7 @@ def test_words_are_found_as_literally_as_in_an_index() -> None:
         check(encoders_of(HashingEncoder()), SpansRequest(("Cancel my subscription",), contents, limit, context=5))
 
 
-@pytest.mark.slow
+@pytest.mark.ci("long texts")
 def test_slices_do_not_change_the_answer() -> None:
     service = service_of(encoders_of(HashingEncoder()))
     contents = documents(*chain.from_iterable([TEXTS] * 60))

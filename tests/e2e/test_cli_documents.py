@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pyarrow import parquet
 
-from app.composition import open_store
+from app.services import open_store
 from app.settings import Settings
 from indexer.catalog.tasks import NewTask, add_task, new_task_id
 from tests.e2e.commands import Outcome, Run

@@ -10,6 +10,7 @@ from tests.e2e.commands import Run
 TEXT = "I would like to cancel my subscription."
 
 
+@pytest.mark.ci("starts processes")
 def test_a_collection_without_texts(run: Run, tmp_path: Path) -> None:
     source = tmp_path / "notes.ndjson"
     source.write_text(f'{{"id": "a", "text": "{TEXT}"}}\n')

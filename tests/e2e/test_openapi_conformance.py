@@ -54,7 +54,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
         yield client
 
 
-@pytest.mark.slow
+@pytest.mark.slow("hundreds of generated requests of every operation")
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_every_operation_answers_as_documented(server: httpx.Client, part: int) -> None:
@@ -98,7 +98,7 @@ def check_operation(operation: Any, headers: dict[str, str]) -> None:
     answers()
 
 
-@pytest.mark.slow
+@pytest.mark.slow("hundreds of generated requests of every operation")
 @pytest.mark.timeout(1800)
 def test_operations_on_what_others_made_answer_as_documented(server: httpx.Client) -> None:
     """Walks of several requests: each may name the collection, document, phrase, key or task of an earlier answer."""

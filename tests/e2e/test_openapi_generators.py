@@ -50,7 +50,7 @@ def generate(name: str, *arguments: str | Path) -> str:
     return said
 
 
-@pytest.mark.slow
+@pytest.mark.slow("needs generators of clients")
 def test_openapi_python_client_makes_every_operation(document, path: Path, tmp_path: Path) -> None:
     target = tmp_path / "client"
     arguments = ("--path", path, "--config", CONFIG, "--meta", "none", "--output-path", target)
@@ -60,7 +60,7 @@ def test_openapi_python_client_makes_every_operation(document, path: Path, tmp_p
     assert made == {operation["operationId"] for operation in operations(document)}
 
 
-@pytest.mark.slow
+@pytest.mark.slow("needs generators of clients")
 def test_openapi_typescript_makes_every_operation(document, path: Path, tmp_path: Path) -> None:
     target = tmp_path / "client.d.ts"
     said = generate("openapi-typescript", path, "--output", target)

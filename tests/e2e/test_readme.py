@@ -34,7 +34,7 @@ def hits(lines: str) -> list[tuple[float, str, str]]:
     return [(float(each[1]), each[2], each[3]) for each in map(HIT.match, lines.splitlines()) if each]
 
 
-@pytest.mark.slow
+@pytest.mark.ci("loads the shipped models in processes of its own")
 @pytest.mark.timeout(900)
 def test_the_examples_score_what_the_readme_says(tmp_path: Path) -> None:
     sample = tmp_path / "samples" / "documents" / "tickets.ndjson"  # a small one: indexing takes longest

@@ -1,14 +1,13 @@
 """The server as a process of its own, asked over HTTP."""
 
 import signal
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from app.composition import open_store
+from app.services import open_store
 from app.settings import Settings
 from indexer.catalog.collections import Catalog
 from indexer.catalog.keys import create_key
@@ -19,6 +18,7 @@ from indexer.types import Recipe
 from models.encoders.registry import load_encoder
 from models.types import Document, Part
 from tests.serving import running, start
+from tests.waiting import PATIENCE_S, until
 
 SEARCH = {"collection": "sample", "text": "cancel my subscription", "top_k": 1}
 
@@ -30,6 +30,7 @@ def settings(tmp_path: Path) -> Settings:
     return found
 
 
+@pytest.mark.ci("starts processes")
 def test_it_starts_answers_and_stops(settings) -> None:
     store, encoder = open_store(settings), load_encoder("hashing")
     with closing(store.catalog):
@@ -41,20 +42,19 @@ def test_it_starts_answers_and_stops(settings) -> None:
         (hit,) = client.post("/search", json=SEARCH).json()["hits"]
         assert (hit["document_id"], hit["text"]) == ("call-1", "cancel my subscription")
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=PATIENCE_S) == 0
 
 
+@pytest.mark.ci("starts processes")
 def test_its_last_words_at_the_start_are_the_address_of_the_page(settings) -> None:
     log: list[str] = []
     with running(settings, log) as (process, client):
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=20) == 0
-    deadline = time.monotonic() + 10
-    while not any(f"The page is at {client.base_url}" in line for line in log):
-        assert time.monotonic() < deadline, log
+        assert process.wait(timeout=PATIENCE_S) == 0
+    until(lambda: any(f"The page is at {client.base_url}" in line for line in log))
 
 
-@pytest.mark.slow
+@pytest.mark.ci("a server of its own")
 def test_what_was_acknowledged_survives_kill_minus_nine(settings) -> None:
     """Nine writes, so that the server is merging when it dies, or has merged."""
     encoder, path = load_encoder("hashing"), "/collections/sample/documents"
@@ -67,7 +67,7 @@ def test_what_was_acknowledged_survives_kill_minus_nine(settings) -> None:
             answer = client.delete(f"{path}/d3").json()
             assert answer["results"] == [{"id": "d3", "status": "deleted"}]
             process.kill()
-            process.wait(timeout=20)
+            process.wait(timeout=PATIENCE_S)
         left = [f"d{number}" for number in range(8) if number != 3]
         assert sorted(catalog.content_hashes("sample", [*left, "d3"])) == left
         report = IndexJob(open_store(settings), encoder, target).run([Document("d3", (Part("back"),))])
@@ -76,7 +76,7 @@ def test_what_was_acknowledged_survives_kill_minus_nine(settings) -> None:
         assert (found.documents, found.units) == (8, 7 * 2 + 1)
 
 
-@pytest.mark.slow
+@pytest.mark.ci("a server of its own")
 def test_on_the_network_it_asks_for_the_key_and_keeps_its_limits(settings) -> None:
     def chunks() -> Iterator[bytes]:
         yield from (b" " * 1000 for _ in range(3))
@@ -90,14 +90,14 @@ def test_on_the_network_it_asks_for_the_key_and_keeps_its_limits(settings) -> No
         assert client.post("/search", content=b" " * 2001).status_code == 413
         assert client.post("/search", content=chunks()).status_code == 413
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=PATIENCE_S) == 0
 
 
-@pytest.mark.slow
+@pytest.mark.ci("a server of its own")
 def test_without_tables_it_says_what_to_do_and_exits(tmp_path) -> None:
     with start(Settings(_env_file=None, data_dir=tmp_path, encoder="hashing")) as process:
         try:
-            _, said = process.communicate(timeout=120)
+            _, said = process.communicate(timeout=PATIENCE_S)
         finally:
             process.kill()
     assert process.returncode == 1
@@ -110,7 +110,7 @@ OWN = ["localhost", "127.0.0.1:8000", "[::1]:8000", "app.localhost", "search.int
 OTHERS = ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "192.0.2.1", "["]
 
 
-@pytest.mark.slow
+@pytest.mark.ci("a server of its own")
 def test_without_keys_it_answers_only_its_own_pages(settings) -> None:
     with running(settings, allowed_hosts="search.internal, other.internal") as (_, client):
         for host in OWN + OTHERS:
@@ -134,7 +134,7 @@ def test_without_keys_it_answers_only_its_own_pages(settings) -> None:
         assert client.get("/collections", headers=headers).status_code == 200
 
 
-@pytest.mark.slow
+@pytest.mark.ci("a server of its own")
 def test_head_is_get_without_the_body(settings) -> None:
     with running(settings) as (_, client):
         for path in ("/collections", "/health/live", "/metrics", "/collections/none"):
@@ -144,7 +144,7 @@ def test_head_is_get_without_the_body(settings) -> None:
         assert client.head("/search").status_code == 405
 
 
-@pytest.mark.slow
+@pytest.mark.ci("a server of its own")
 def test_the_log_has_routes_and_no_names_or_queries(settings) -> None:
     log: list[str] = []
     with running(settings, log) as (process, client):
@@ -152,10 +152,8 @@ def test_the_log_has_routes_and_no_names_or_queries(settings) -> None:
         client.get("/secret-4")
         client.post("/search", json={"collection": "secret-5", "text": "secret-6"})
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=20) == 0
-    deadline = time.monotonic() + 10
-    while not any("POST /search 404" in line for line in log):
-        assert time.monotonic() < deadline
+        assert process.wait(timeout=PATIENCE_S) == 0
+    until(lambda: any("POST /search 404" in line for line in log))
     assert any("GET /collections/{collection}/phrases/{name} 404" in line for line in log)
     assert any("GET none 404" in line for line in log)
     assert "secret" not in "".join(log)

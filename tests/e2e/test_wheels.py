@@ -47,7 +47,7 @@ def built(folder: Path) -> list[Path]:
     return sorted((folder / "wheels").iterdir())
 
 
-@pytest.mark.slow
+@pytest.mark.ci("builds wheels")
 @pytest.mark.timeout(900)
 def test_the_wheels_index_serve_and_search(tmp_path: Path) -> None:
     (tmp_path / "source").mkdir()

@@ -36,7 +36,7 @@ class Filled:
                 shutil.rmtree(folder)
 
 
-@pytest.fixture(scope="session", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
+@pytest.fixture(scope="session", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow("PostgreSQL"))])
 def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
     server = request.getfixturevalue("postgres") if request.param == "postgresql" else None
     with _database(server) as (name, url):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from models import failpoints
-from tests.faults.operations import ALL
+from tests.faults.operations import OPERATIONS, Operation
 from tests.faults.places import Place
 
 _FORKS: Final = multiprocessing.get_context("forkserver")
@@ -55,9 +55,9 @@ class Reached:
 
 
 class Victim:
-    """A process that runs an operation on a store."""
+    """A process that runs an operation on a store: one of this folder by its name, or another."""
 
-    def __init__(self, place: Place, operation: str, notes: Path, watcher: Watcher = KillAt()) -> None:
+    def __init__(self, place: Place, operation: str | Operation, notes: Path, watcher: Watcher = KillAt()) -> None:
         self._notes = notes
         notes.write_bytes(b"")
         self.process: BaseProcess = _FORKS.Process(target=_run, args=(place, operation, str(notes), watcher))
@@ -75,13 +75,14 @@ class Victim:
         return Reached(tuple(line for line in lines if not line.isdigit()), done)
 
 
-def _run(place: Place, name: str, notes: str, watcher: Watcher) -> None:
+def _run(place: Place, operation: str | Operation, notes: str, watcher: Watcher) -> None:
     file = os.open(notes, os.O_WRONLY | os.O_APPEND)
     watcher.begin(place)
     counter = _Counter(lambda line: os.write(file, line.encode()), watcher)
     with place.services() as services:
         failpoints.arm(counter)
-        ALL[name].run(services, counter.step_done)
+        chosen = OPERATIONS[operation] if isinstance(operation, str) else operation
+        chosen.run(services, counter.step_done)
         failpoints.arm()
 
 

@@ -4,17 +4,21 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
+from app.collections.documents import DocumentService
 from app.collections.exporting import document_line
+from app.collections.jobs import CollectionJobs
 from app.collections.recipes import CollectionOptions
-from app.composition import Services
+from app.collections.reindexing import Reindexing
+from app.collections.service import CollectionService
+from app.collections.snapshots import SnapshotService
+from app.phrases.service import PhraseService
+from app.services import Services
+from app.tasks.service import TaskService
 from app.tasks.worker import TaskWorkers
-from app.webhooks.sending import Sender
-from app.webhooks.worker import WebhookWorkers
 from indexer.errors import CollectionExists, CollectionNotFound
 from indexer.indexing.pipeline import JobHooks
 from indexer.phrases import PhraseDraft
@@ -39,45 +43,45 @@ class Operation:
 
 
 def _upsert(first: int, last: int, version: int) -> Step:
-    return lambda services: services.documents.upsert("c", documents(first, last, version))
+    return lambda services: services.get(DocumentService).upsert("c", documents(first, last, version))
 
 
 def _delete(*numbers: int) -> Step:
-    return lambda services: services.documents.delete("c", [document(number).id for number in numbers])
+    return lambda services: services.get(DocumentService).delete("c", [document(number).id for number in numbers])
 
 
 def _patch(number: int, value: Any) -> Step:
-    return lambda services: services.documents.change("c", document(number).id, {"seen": value})
+    return lambda services: services.get(DocumentService).change("c", document(number).id, {"seen": value})
 
 
 def _purge(services: Services) -> None:
-    services.jobs.delete("c", [document(number).id for number in range(5)], purged=True)
+    services.get(CollectionJobs).delete("c", [document(number).id for number in range(5)], purged=True)
 
 
 def _deleted(services: Services) -> None:
-    services.documents.delete("c", [document(number).id for number in range(14, 19)])
+    services.get(DocumentService).delete("c", [document(number).id for number in range(14, 19)])
 
 
 def _reindex(services: Services) -> None:
-    job = services.reindexing("c", CollectionOptions(longest=5))
+    job = Reindexing.of(services, "c", CollectionOptions(longest=5))
     job.run(job.documents(), JobHooks())
 
 
 def _restore(services: Services) -> None:
     with suppress(CollectionExists):
-        services.snapshots.restore(services.snapshots.path("c", SNAPSHOT), "copy")
+        services.get(SnapshotService).restore(services.get(SnapshotService).path("c", SNAPSHOT), "copy")
 
 
 def _snapshot(services: Services) -> None:
-    made = services.snapshots.create("c", id="b" * 24)
-    assert services.snapshots.get("c", "b" * 24) == made
+    made = services.get(SnapshotService).create("c", id="b" * 24)
+    assert services.get(SnapshotService).get("c", "b" * 24) == made
 
 
 def _receive(services: Services) -> None:
     """Accept an upload as a route does, unless one was."""
-    if services.tasks.list(statuses=["queued", "running", "done"]).tasks:
+    if services.get(TaskService).list(statuses=["queued", "running", "done"]).tasks:
         return
-    upload = services.tasks.upload("c", "ndjson")
+    upload = services.get(TaskService).upload("c", "ndjson")
     try:
         upload.begin()
         upload.write(b"".join(map(document_line, documents(20, 40, 2))))
@@ -89,40 +93,30 @@ def _receive(services: Services) -> None:
 
 def run_tasks(services: Services) -> None:
     """Run all tasks to their end, in this thread."""
-    workers = TaskWorkers(services, services.tasks, threads=0, keep_days=1)
-    while services.tasks.list(statuses=["queued", "running"]).tasks:
+    workers = TaskWorkers(services, services.get(TaskService), threads=0, keep_days=1)
+    while services.get(TaskService).list(statuses=["queued", "running"]).tasks:
         if workers.turn():
             time.sleep(0.05)
 
 
 def _backfill(services: Services) -> None:
-    services.jobs.backfill("c", ["well"])
+    services.get(CollectionJobs).backfill("c", ["well"])
 
 
 def _save_phrase(services: Services) -> None:
-    services.phrases.add("c", PhraseDraft("well", "all is well", threshold=0.9, threshold_on="raw"))
+    services.get(PhraseService).add("c", PhraseDraft("well", "all is well", threshold=0.9, threshold_on="raw"))
 
 
 def _delete_collection(services: Services) -> None:
     with suppress(CollectionNotFound):
-        services.collections.delete("c")
-
-
-def _deliver(services: Services) -> None:
-    """Send all that webhooks have to send, in this thread."""
-    sender = Sender(services._address_rules, timeout_s=5)
-    workers = WebhookWorkers(
-        services.store.catalog, services._signing_key, sender, threads=0, timeout_s=5, given_up=timedelta(hours=1)
-    )
-    while workers.turn():
-        pass
+        services.get(CollectionService).delete("c")
 
 
 OPERATIONS: Mapping[str, Operation] = {
     "ingestion": Operation((_upsert(20, 30, 1), _upsert(0, 8, 3), _upsert(30, 50, 0))),
     "delete": Operation((_delete(1, 2, 3), _delete(20))),
     "patch": Operation((_patch(4, True), _patch(15, "yes"))),
-    "merge": Operation((lambda services: services.jobs.optimize("c"),), before=_deleted),
+    "merge": Operation((lambda services: services.get(CollectionJobs).optimize("c"),), before=_deleted),
     "purge": Operation((_purge,)),
     "backfill": Operation((_backfill,), before=_save_phrase),
     "reindex": Operation((_reindex,)),
@@ -131,11 +125,10 @@ OPERATIONS: Mapping[str, Operation] = {
     "upload": Operation((_receive, run_tasks)),
     "drop": Operation((_delete_collection,)),
 }
-# Its receiver says what of it was done.
-DELIVERY: Final = "delivery"
-ALL: Final = {**OPERATIONS, DELIVERY: Operation((_deliver,))}
 
 
 def chosen(*short: str) -> list[Any]:
     """The names of all operations; all but a few are slow."""
-    return [name if name in short else pytest.param(name, marks=pytest.mark.slow) for name in OPERATIONS]
+    return [
+        name if name in short else pytest.param(name, marks=pytest.mark.slow("every operation")) for name in OPERATIONS
+    ]

@@ -9,9 +9,13 @@ from typing import Any
 
 import pytest
 
+from app.collections.documents import DocumentService
 from app.collections.exporting import exported_documents
 from app.collections.recipes import CollectionOptions
-from app.composition import Services, open_store
+from app.collections.service import CollectionService
+from app.collections.snapshots import SnapshotService
+from app.phrases.service import PhraseService
+from app.services import Services, open_store
 from app.settings import Settings
 from indexer.catalog.collections import live_document_ids
 from indexer.catalog.schema import upgrade
@@ -68,11 +72,11 @@ def fill(place: Place) -> None:
     place.folder.mkdir(parents=True, exist_ok=True)
     upgrade(place.settings.catalog_url)
     with place.services() as services:
-        services.collections.create("c", CollectionOptions(encoder="hashing", nugget_ratio=0.5))
-        services.phrases.add("c", PhraseDraft("late", PHRASE, threshold=0.9, threshold_on="raw"))
+        services.get(CollectionService).create("c", CollectionOptions(encoder="hashing", nugget_ratio=0.5))
+        services.get(PhraseService).add("c", PhraseDraft("late", PHRASE, threshold=0.9, threshold_on="raw"))
         for first, last, version in ((0, 12, 0), (12, 24, 0), (3, 9, 1)):
-            services.documents.upsert("c", documents(first, last, version))
-        services.snapshots.create("c", id="a" * 24)
+            services.get(DocumentService).upsert("c", documents(first, last, version))
+        services.get(SnapshotService).create("c", id="a" * 24)
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,7 @@ def _documents(services: Services, name: str) -> dict[str, Document]:
 
 def _matches(services: Services, name: str) -> tuple[tuple[str, str], ...]:
     standing: dict[int, tuple[str, str]] = {}
-    for event in services.phrases.events(name, 1000).events:
+    for event in services.get(PhraseService).events(name, 1000).events:
         if event.event == "matched":
             standing[event.match] = (event.phrase, event.document_id)
         else:

@@ -4,7 +4,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from app.composition import Services
+from app.collections.documents import DocumentService
+from app.collections.jobs import CollectionJobs
+from app.collections.service import CollectionService
+from app.services import Services
+from app.tasks.worker import TaskWorkers
 from indexer.errors import CollectionNotFound
 from tests.faults.operations import OPERATIONS
 from tests.faults.places import Place, Seen, check, document, orphans, seen
@@ -49,10 +53,10 @@ def assert_recovers(services: Services, name: str, expected: tuple[Seen, ...], w
 def next_job(services: Services) -> None:
     """Any job of a collection clears up what another left; the sweep of tasks is that of a server that starts."""
     with suppress(CollectionNotFound):
-        services.documents.upsert("c", [document(999)])
-        services.documents.delete("c", [document(999).id])
+        services.get(DocumentService).upsert("c", [document(999)])
+        services.get(DocumentService).delete("c", [document(999).id])
     for collection in services.store.catalog.collections():
-        services.jobs.optimize(collection.name)
-    services.collections.create("another")
-    services.collections.delete("another")
-    services.task_workers().close()
+        services.get(CollectionJobs).optimize(collection.name)
+    services.get(CollectionService).create("another")
+    services.get(CollectionService).delete("another")
+    TaskWorkers.of(services).close()

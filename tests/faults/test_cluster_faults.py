@@ -7,7 +7,7 @@ import sys
 import pytest
 
 
-@pytest.mark.slow
+@pytest.mark.slow("kills a cluster")
 @pytest.mark.timeout(1200)
 def test_no_answer_is_wrong_whatever_is_killed() -> None:
     few = ["--queries", "200", "--kills", "10", "--nodes", "1", "--fronts", "1", "--head-s", "2"]

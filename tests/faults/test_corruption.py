@@ -98,6 +98,7 @@ def without(whole: Workspace, tmp_path_factory: pytest.TempPathFactory) -> dict[
     return oracle
 
 
+@pytest.mark.ci("many damages")
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("harm", HARMS)
 def test_damage_is_found_and_nothing_wrong_is_answered(harm: Harm, whole: Workspace, without: Any) -> None:

@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 import zstandard
 
+from app.collections.documents import DocumentService
 from app.collections.exporting import document_line
-from app.composition import Services
+from app.collections.jobs import CollectionJobs
+from app.collections.snapshots import SnapshotService
+from app.services import Services
 from app.tasks.service import TaskService
 from app.tasks.worker import TaskWorkers
 from indexer.archives.create import create_archive
@@ -64,7 +67,7 @@ def _bodies(path: Path) -> Iterator[bytes]:
 
 
 def upload(services: Services, collection: str, documents: list[Document], *, packed: bool) -> str:
-    receiving = services.tasks.upload(collection, "ndjson", packed=packed)
+    receiving = services.get(TaskService).upload(collection, "ndjson", packed=packed)
     receiving.begin()
     body = b"".join(map(document_line, documents))
     receiving.write(gzip.compress(body) if packed else body)
@@ -82,19 +85,19 @@ def services(copies: Any) -> Iterator[Services]:
 def test_what_is_purged_is_nowhere(services: Services) -> None:
     """Documents came by requests and by uploads, were matched, changed, merged, mined and kept in a snapshot."""
     folder = services.store.data_dir
-    services.documents.upsert("c", [secret(number) for number in range(10)])
+    services.get(DocumentService).upsert("c", [secret(number) for number in range(10)])
     upload(services, "c", [secret(number) for number in range(10, 30)], packed=False)
     upload(services, "c", [secret(number) for number in range(30, 40)], packed=True)
     run_tasks(services)
-    services.documents.change("c", "canary-id-3", {"who": "canary-value-changed"})
-    services.jobs.optimize("c")
-    snapshot = services.snapshots.create("c")
+    services.get(DocumentService).change("c", "canary-id-3", {"who": "canary-value-changed"})
+    services.get(CollectionJobs).optimize("c")
+    snapshot = services.get(SnapshotService).create("c")
     request = {"collection": "c", "phrases": [{"name": "late", "text": PHRASE}], "threshold": 0.5}
-    mining = services.tasks.add("mine", "c", {"request": request})
+    mining = services.get(TaskService).add("mine", "c", {"request": request})
     run_tasks(services)
-    assert services.tasks.get(mining.id).status == "done"
+    assert services.get(TaskService).get(mining.id).status == "done"
     assert {canary for _, canary in remaining(folder)} == set(CANARIES)
-    gone = services.jobs.delete("c", [secret(number).id for number in range(40)], purged=True)
+    gone = services.get(CollectionJobs).delete("c", [secret(number).id for number in range(40)], purged=True)
     assert gone.purged is not None
     told = " ".join(gone.purged.remains)
     assert snapshot.id in told
@@ -103,22 +106,22 @@ def test_what_is_purged_is_nowhere(services: Services) -> None:
     assert f"snapshots/c/{snapshot.id}.tar" in left
     assert f"tasks/{mining.id}/hits.ndjson" in left
     assert all(snapshot.id in name or mining.id in name for name in left), left
-    services.snapshots.delete("c", snapshot.id)
-    TaskWorkers(services, services.tasks, threads=0, keep_days=0)._sweep()
+    services.get(SnapshotService).delete("c", snapshot.id)
+    TaskWorkers(services, services.get(TaskService), threads=0, keep_days=0)._sweep()
     assert remaining(folder) == set()
-    again = services.jobs.purge("c")
+    again = services.get(CollectionJobs).purge("c")
     assert again.remains == ()
 
 
 @ON_SQLITE
 def test_an_upload_that_waits_is_named(services: Services) -> None:
-    services.documents.upsert("c", [secret(1)])
+    services.get(DocumentService).upsert("c", [secret(1)])
     waiting = upload(services, "c", [secret(1)], packed=False)
-    gone = services.jobs.delete("c", [secret(1).id], purged=True)
+    gone = services.get(CollectionJobs).delete("c", [secret(1).id], purged=True)
     assert gone.purged is not None
     assert waiting in " ".join(gone.purged.remains)
     run_tasks(services)
-    gone = services.jobs.delete("c", [secret(1).id], purged=True)
+    gone = services.get(CollectionJobs).delete("c", [secret(1).id], purged=True)
     assert gone.purged is not None
     assert gone.purged.remains == (), "it was named once"
     assert {name for name, _ in remaining(services.store.data_dir)} == set()

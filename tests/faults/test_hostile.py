@@ -18,11 +18,12 @@ from app.settings import Settings
 from indexer.catalog.schema import upgrade
 from tests.faults.places import ROUNDS
 from tests.serving import running
+from tests.waiting import until
 
 REQUESTS = 10_000 * ROUNDS or 400
 _CLIENTS: Final = 8
 # The server closes a connection that sends nothing after a second; a busy machine may take a little longer.
-_LONGEST_S: Final = 60
+_LONGEST_S: Final = 200
 _MOST_MB: Final = 500
 _ROUTES: Final = (
     ("POST", "/search", {"collection": "c", "text": "late"}),
@@ -167,7 +168,7 @@ def statuses(received: bytes) -> list[int]:
     return [int(head[:3]) for head in heads if head[:3].isdigit() and head[3:4] == b" "]
 
 
-@pytest.mark.slow
+@pytest.mark.slow("thousands of requests")
 @pytest.mark.timeout(3600)
 def test_malformed_requests(server: tuple[Any, httpx.Client]) -> None:
     process, client = server
@@ -185,7 +186,7 @@ def test_malformed_requests(server: tuple[Any, httpx.Client]) -> None:
     with ThreadPoolExecutor(_CLIENTS) as pool:
         for number, _ in enumerate(pool.map(attack, range(REQUESTS))):
             if number % 100 == 0:
-                assert client.get("/health/ready").status_code == 200
+                until(lambda: client.get("/health/ready").status_code == 200)
     assert client.post("/search", json={"collection": "c", "text": "late"}).status_code == 200
     assert process.poll() is None
     assert psutil.Process(process.pid).memory_info().rss < _MOST_MB * 2**20

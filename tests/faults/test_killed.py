@@ -7,12 +7,10 @@ from typing import Any
 
 import pytest
 
-from indexer.catalog.webhooks import WebhookDraft
 from tests.faults.crashing import KillAt, Victim
-from tests.faults.operations import DELIVERY, OPERATIONS, chosen
-from tests.faults.places import ROUNDS, Place
+from tests.faults.operations import OPERATIONS, chosen
+from tests.faults.places import ROUNDS
 from tests.faults.surviving import assert_kept, assert_recovers, prepared, states
-from tests.receivers import Receiver, receiving
 
 # Kills of an operation: in the short form; and at random moments in one round of the long form, which kills at every
 # failpoint as well.
@@ -40,7 +38,7 @@ def test_killed_at_failpoints(name: str, copies: Any, tmp_path: Path) -> None:
                 assert_recovers(services, name, expected, where)
 
 
-@pytest.mark.slow
+@pytest.mark.slow("kills processes at random")
 @pytest.mark.skipif(not ROUNDS, reason="the long form alone")
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("name", OPERATIONS)
@@ -58,30 +56,3 @@ def test_killed_at_random(name: str, copies: Any, tmp_path: Path) -> None:
             with place.services() as services:
                 assert_kept(services, expected, reached.done, where)
                 assert_recovers(services, name, expected, where)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(7200)
-def test_killed_while_a_webhook_sends(copies: Any, tmp_path: Path) -> None:
-    """Each event is received at least once, in order, and none is lost."""
-    with receiving() as receiver:
-        copy = copies(lambda place: webhook(place, receiver.url))
-        with copy() as place:
-            moments = len(Victim(place, DELIVERY, tmp_path / "notes").end().moments)
-        sent = events(receiver)
-        assert len(sent) > 3
-        for number in range(1, moments + 1, 1 if ROUNDS else max(moments // 3, 1)):
-            receiver.received.clear()
-            with copy() as place:
-                Victim(place, DELIVERY, tmp_path / "notes", KillAt(number)).end()
-                Victim(place, DELIVERY, tmp_path / "notes").end()
-            assert list(dict.fromkeys(events(receiver))) == sent
-
-
-def webhook(place: Place, url: str) -> None:
-    with place.services() as services:
-        services.webhooks.create("c", WebhookDraft(url, from_beginning=True))
-
-
-def events(receiver: Receiver) -> list[tuple[str, int]]:
-    return [(event["event"], event["match"]) for got in receiver.received for event in got.json.get("events", ())]

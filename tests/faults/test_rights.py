@@ -112,7 +112,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     keys |= {"none": "", "made up": "sk-" + "a" * 40}
     with Client(settings) as client:
         published = {"keys": [issuer.public_key("one")]}
-        client.app.state.issuer._jwks = Jwks(issuer.NAME, "https://login.example/keys", fetch=lambda _: published)
+        client.app.state.issuer._jwks = Jwks(
+            issuer.NAME, "https://login.example/keys", fetch=lambda _: published, wait_s=60.0
+        )
         client.headers = {"Authorization": f"Bearer {keys['admin']}"}
         for name in (OWN, FOREIGN):
             assert client.run(client.http.put(f"/collections/{name}", headers=client.headers)).is_success

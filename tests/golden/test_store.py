@@ -15,11 +15,12 @@ import numpy as np
 import pytest
 
 from app.collections.recipes import CollectionOptions
-from app.composition import Services, open_store
+from app.collections.reindexing import Reindexing
 from app.requests import SearchRequest
 from app.search.answers import Hit
 from app.search.modes.best_span import Explanation
 from app.search.service import SearchService
+from app.services import Services, open_store
 from app.settings import Settings
 from indexer.catalog import schema
 from indexer.catalog.leases import lease
@@ -58,7 +59,7 @@ def settings(unpacked: Path) -> Settings:
 @pytest.fixture(scope="module")
 def search(settings: Settings) -> Iterator[SearchService]:
     store = open_store(settings)
-    yield Services(settings, store).search
+    yield Services(settings, store).get(SearchService)
     store.catalog.close()
 
 
@@ -133,12 +134,13 @@ def test_saved_phrases_are_kept(settings: Settings) -> None:
     store.catalog.close()
 
 
+@pytest.mark.ci("encodes with the shipped models")
 def test_reindexing_brings_it_to_the_shipped_weights(unpacked: Path, settings: Settings, tmp_path: Path) -> None:
     shutil.copytree(unpacked / "data", tmp_path / "data")
     copied = settings.model_copy(update={"data_dir": tmp_path / "data", "grace_s": 0.0})
     services = Services(copied, open_store(copied))
     before = services.store.catalog.collection("fixture")
-    job = services.reindexing("fixture", CollectionOptions())
+    job = Reindexing.of(services, "fixture", CollectionOptions())
     reindexed = job.run(job.documents(), JobHooks())
     after = services.store.catalog.collection("fixture")
     assert reindexed is not None
@@ -146,7 +148,7 @@ def test_reindexing_brings_it_to_the_shipped_weights(unpacked: Path, settings: S
     assert (after.documents, after.recipe.bounds) == (before.documents, before.recipe.bounds)
     assert after.recipe.fingerprint == services.encoders.load("slice").fingerprint != before.recipe.fingerprint
     assert set(after.recipe.representations) == set(before.recipe.representations)
-    (answer,) = services.search.search(SearchRequest("fixture", text="I was charged twice", top_k=1))
+    (answer,) = services.get(SearchService).search(SearchRequest("fixture", text="I was charged twice", top_k=1))
     assert len(answer.hits) == 1
     services.store.catalog.close()
 
@@ -171,4 +173,4 @@ def test_optimizing_adds_the_borders_and_changes_no_cosine(
             text, spans = segment.text(0, segment.part_span(0)), segment.unit_spans[first:last].astype(np.int64)
             assert (segment.borders[first:last] == border_codes(text, spans - segment.part_span(0).start, OLDEST)).all()
             assert segment.whole_spans["part"].tolist() == sorted(set(segment.part_units.tolist()))
-    test_query_vectors_have_the_same_hits_and_scores(Services(copied, open_store(copied)).search, expected)
+    test_query_vectors_have_the_same_hits_and_scores(Services(copied, open_store(copied)).get(SearchService), expected)

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
+from indexer.catalog.branches import all_tables
 from indexer.catalog.collections import Catalog
 from indexer.catalog.leases import Lease
 from indexer.catalog.publish import publish
 from indexer.catalog.schema import upgrade
-from indexer.catalog.tables import metadata
 from indexer.types import DocumentRow, SegmentInfo
 
 Put = Callable[..., int]
@@ -153,7 +153,7 @@ def migrated_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.ci("PostgreSQL"))])
 def backend(request: pytest.FixtureRequest) -> str:
     return request.param
 
@@ -176,7 +176,7 @@ def url(backend: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterato
     else:
         server = request.getfixturevalue("postgres")
         yield request.getfixturevalue("migrated_postgres")
-        tables = [table.name for table in reversed(metadata.sorted_tables)]
+        tables = [table.name for table in reversed(all_tables())]
         server.execute("; ".join(f"DELETE FROM {table}" for table in tables), database="migrated")
 
 

@@ -12,6 +12,7 @@ from indexer.errors import CollectionNotFound, RecipeMismatch
 from indexer.types import Recipe
 from models.errors import InvalidInput
 from models.types import SpanBounds
+from tests.waiting import PATIENCE_S
 
 NUGGETS = {"nuggets": {"fingerprint": "n1", "dim": 384, "ratio": 0.1}}
 RECIPE = Recipe("slice", "f1", 384, SpanBounds(2, 12), NUGGETS)
@@ -105,7 +106,7 @@ def test_racing_to_make_it_gives_all_the_same_collection(catalog):
     start = Barrier(6)
 
     def make(_):
-        start.wait(10)
+        start.wait(PATIENCE_S)
         return catalog.create_collection("calls", RECIPE)
 
     with ThreadPoolExecutor(6) as pool:

@@ -10,6 +10,7 @@ import pytest
 from indexer.catalog.collections import Catalog
 from indexer.catalog.leases import lease
 from indexer.types import Recipe
+from tests.waiting import PATIENCE_S
 
 CHILD = """
 import os, signal, sys
@@ -29,12 +30,12 @@ with leases.lease(Catalog(sys.argv[1]), "calls") as held:
 """
 
 
-@pytest.mark.slow
+@pytest.mark.ci("kills processes")
 @pytest.mark.parametrize(("moment", "generation"), [("before the commit", 0), ("after the commit", 1)])
 def test_a_job_killed_with_minus_nine_is_resumed_at_once(url, put, moment, generation):
     with closing(Catalog(url)) as catalog:
         catalog.create_collection("calls", Recipe("hashing", "f1", 64))
-        child = subprocess.run([sys.executable, "-c", CHILD, url, moment], timeout=60, check=False)
+        child = subprocess.run([sys.executable, "-c", CHILD, url, moment], timeout=PATIENCE_S, check=False)
         assert child.returncode == -signal.SIGKILL
         assert catalog.generation("calls") == generation
         assert catalog.content_hashes("calls", "a") == ({"a": "h"} if generation else {})

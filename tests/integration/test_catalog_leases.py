@@ -19,6 +19,7 @@ from indexer.errors import CatalogUnavailable, CollectionBusy, CollectionNotFoun
 from indexer.patience import Patience, later, refuse
 from indexer.types import Recipe
 from models.interruption import Interrupted, interruptible
+from tests.waiting import PATIENCE_S, until
 
 
 @pytest.fixture(autouse=True)
@@ -119,7 +120,7 @@ def test_a_transaction_longer_than_the_lease_keeps_it(catalog, clock, put):
             with holding(catalog, held):
                 Event().wait(0.1)
                 clock.advance(100)
-            assert _eventually(lambda: _expiry(catalog) > str(clock.now.replace(tzinfo=None)))
+            until(lambda: _expiry(catalog) > str(clock.now.replace(tzinfo=None)))
             assert put(catalog, held, "a") == generation
 
 
@@ -127,7 +128,7 @@ def test_a_heartbeat_renews_the_lease(catalog, clock):
     with lease(catalog, "calls", ttl=0.03):
         first = _expiry(catalog)
         clock.advance(0.02)
-        assert _eventually(lambda: _expiry(catalog) > first)
+        until(lambda: _expiry(catalog) > first)
 
 
 def test_the_heartbeat_outlives_a_database_that_does_not_answer(catalog, clock, monkeypatch, caplog):
@@ -136,16 +137,16 @@ def test_the_heartbeat_outlives_a_database_that_does_not_answer(catalog, clock, 
         first = _expiry(catalog)
         with monkeypatch.context() as patch:
             patch.setattr(catalog.database, "write", lambda: _fail(failed))
-            assert failed.wait(10)
+            assert failed.wait(PATIENCE_S)
         clock.advance(0.02)
-        assert _eventually(lambda: _expiry(catalog) > first)
+        until(lambda: _expiry(catalog) > first)
     assert "will try again" in caplog.text
 
 
 def test_the_heartbeat_says_that_the_lease_is_lost(catalog, clock, caplog):
     with lease(catalog, "calls", ttl=0.03):
         clock.advance(1)
-        assert _eventually(lambda: "lost the lease on calls" in caplog.text)
+        until(lambda: "lost the lease on calls" in caplog.text)
 
 
 def test_a_lease_that_cannot_be_given_back_does_not_hide_success(catalog, monkeypatch, caplog):
@@ -158,7 +159,7 @@ def test_of_those_who_race_for_it_one_gets_it(catalog):
     assert sorted(_race(catalog)) == [False, False, False, True]
 
 
-@pytest.mark.slow
+@pytest.mark.ci("processes that wait for each other")
 def test_the_lease_of_a_dead_process_is_free_at_once(catalog):
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     with child:
@@ -253,7 +254,7 @@ def test_of_those_who_race_for_an_abandoned_lease_one_gets_it(catalog, outage):
     assert sorted(_race(catalog)) == [False, False, False, True]
 
 
-@pytest.mark.slow
+@pytest.mark.ci("processes that wait for each other")
 def test_an_abandoned_lease_is_not_free_to_other_processes(catalog, outage):
     failed = _abandon(catalog, outage)
     take = (
@@ -263,7 +264,7 @@ def test_an_abandoned_lease_is_not_free_to_other_processes(catalog, outage):
         "try:\n    lease(catalog, 'calls').__enter__()\nexcept CollectionBusy:\n    print('busy')\n"
     )
     url = catalog.database.url.render_as_string(hide_password=False)
-    done = subprocess.run([sys.executable, "-c", take, url], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", take, url], capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.stdout == "busy\n", done.stderr
     assert [row.token for row in rows(catalog)] == [failed.token]
 
@@ -271,11 +272,6 @@ def test_an_abandoned_lease_is_not_free_to_other_processes(catalog, outage):
 def _expiry(catalog):
     with catalog.database.read() as connection:
         return str(connection.scalar(text("SELECT expires_at FROM leases")))
-
-
-def _eventually(condition):
-    pause = Event()
-    return any(condition() or pause.wait(0.01) for _ in range(1000))
 
 
 def _abandon(catalog, outage):
@@ -292,13 +288,13 @@ def _race(catalog):
     start, done = Barrier(4), Barrier(4)
 
     def take(_):
-        start.wait(10)
+        start.wait(PATIENCE_S)
         try:
             with lease(catalog, "calls"):
-                done.wait(10)
+                done.wait(PATIENCE_S)
                 return True
         except CollectionBusy:
-            done.wait(10)
+            done.wait(PATIENCE_S)
             return False
 
     with ThreadPoolExecutor(4) as pool:
@@ -312,7 +308,7 @@ def _fail(failed):
 
 def test_writers_wait_for_each_other(catalog):
     """Sixteen threads that would else refuse each other: each holds the lease alone, and none is refused."""
-    catalog.patience = partial(Patience, 60)
+    catalog.patience = partial(Patience, PATIENCE_S)
     holders, most = [], []
 
     def write(number):

@@ -36,6 +36,7 @@ from indexer.types import DocumentRow, Recipe, SegmentInfo
 from models.errors import InvalidInput
 from models.ops.span_score import COSINE, SpanScore
 from models.types import CharSpan, SpanBounds
+from tests.waiting import PATIENCE_S
 
 RECIPE = Recipe("hashing", "f1", 3, SpanBounds(1, 8))
 CANCEL = PhraseDraft("cancel", "cancel my plan", 0.8, filter=Filter({"kind": True}), note="churn")
@@ -299,7 +300,7 @@ def test_a_reader_of_a_phrase_that_never_matches_is_not_told(catalog, collection
     assert read_events(catalog, collection.id, cursor, 9, EventFilter(("quiet",))).events == ()
 
 
-@pytest.mark.slow
+@pytest.mark.ci("many matches")
 def test_a_reader_beside_many_writers_skips_and_repeats_nothing(catalog, collection, url) -> None:
     """Publishing, saving and deleting phrases from several connections, while somebody polls."""
     save(catalog, *(PhraseDraft(f"p{number}", "text", 0.5) for number in range(4)))
@@ -368,7 +369,7 @@ with leases.lease(Catalog(sys.argv[1]), "calls") as held:
 def test_a_crash_leaves_the_document_and_its_matches_or_neither(url, moment, there) -> None:
     with closing(Catalog(url)) as catalog:
         save(catalog, CANCEL)
-        child = subprocess.run([sys.executable, "-c", CHILD, url, moment], timeout=120, check=False)
+        child = subprocess.run([sys.executable, "-c", CHILD, url, moment], timeout=PATIENCE_S, check=False)
         assert child.returncode == -signal.SIGKILL
         assert len(catalog.content_hashes("calls", "a")) == there
         assert len(events(catalog, catalog.collection("calls"))) == there

@@ -228,7 +228,7 @@ def test_nobody_sees_half_a_generation(catalog, held, put, monkeypatch):
     assert (catalog.generation("calls"), tombstones(catalog), catalog.content_hashes("calls", "ab")) == before
 
 
-@pytest.mark.slow
+@pytest.mark.ci("many documents")
 def test_every_generation_that_readers_see_is_whole(catalog, held, put):
     put(catalog, held, "a", "b", "c")
 

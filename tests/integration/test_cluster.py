@@ -2,8 +2,8 @@
 
 import random
 import threading
-import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
@@ -27,11 +27,14 @@ from tests.buckets import bucket_segments
 from tests.byte_restorer import ByteRestorer
 from tests.executors import BUCKETS, CLUSTER, Without
 from tests.faults.places import ROUNDS
+from tests.waiting import until
 from tests.workspace import Workspace, document
 
 # Both sides encode alike: one has loaded its models before the first test.
-pytestmark = [pytest.mark.slow, pytest.mark.native_precision, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow("starts a cluster"), pytest.mark.native_precision, pytest.mark.timeout(600)]
 
+# Seconds until an actor has started again.
+PATIENCE_S = 400.0
 # While actors are killed.
 QUERIES = 300 if ROUNDS else 25
 WORDS = ["the", "parcel", "never", "came", "to", "my", "door", "please", "cancel", "invoice", "router", "slow", "again"]
@@ -145,7 +148,8 @@ def test_actors_that_are_killed_all_the_time_make_no_answer_wrong(
     killer.start()
     lacked = failed = asked = 0
     try:
-        while asked < QUERIES or (kills < 5 and killer.is_alive()):
+        # A busy machine may start an actor so late that the other is killed before anything has been answered whole.
+        while killer.is_alive() and (asked < QUERIES or kills < 5 or failed + lacked == asked):
             asked += 1
             try:
                 answer = answered(clustered, **REQUESTS[0])
@@ -164,8 +168,14 @@ def test_actors_that_are_killed_all_the_time_make_no_answer_wrong(
         local.lack(frozenset())
     assert kills >= 5
     assert failed + lacked < asked
-    wait_until(lambda: answered(clustered, **REQUESTS[0]) == whole[0])
-    wait_until(lambda: all(peer.state is State.READY for peer in CLUSTER.actors))
+    until(lambda: is_answered(clustered, whole[0]), PATIENCE_S)
+    until(lambda: all(peer.state is State.READY for peer in CLUSTER.actors), PATIENCE_S)
+
+
+def is_answered(workspace: Workspace, expected: SearchAnswer) -> bool:
+    with suppress(SegmentsUnreachable):
+        return answered(workspace, **REQUESTS[0]) == expected
+    return False
 
 
 def test_a_drained_actor_is_asked_no_more_and_then_again(both: tuple[Workspace, Workspace]) -> None:
@@ -186,19 +196,7 @@ def drained(peer: Peer, *, draining: bool) -> str:
     options = CLUSTER.options
     assert peer.name in {actor.name for actor in status(options)}
     assert drain(options, peer.name, draining=draining) == [peer.name]
-    wait_until(lambda: peer.state is (State.DRAINED if draining else State.READY))
+    until(lambda: peer.state is (State.DRAINED if draining else State.READY), PATIENCE_S)
     states = {actor.name: actor.state for actor in status(options)}
     assert states[peer.name] == ("draining" if draining else "ready")
     return peer.name
-
-
-def wait_until(is_so: Any) -> None:
-    deadline = time.monotonic() + 120
-    while True:
-        try:
-            if is_so():
-                return
-        except SegmentsUnreachable:
-            pass
-        assert time.monotonic() < deadline
-        time.sleep(0.1)

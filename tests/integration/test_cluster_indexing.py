@@ -91,6 +91,7 @@ def test_nothing_to_encode_starts_no_actor(workspace: Workspace, monkeypatch: py
     assert fake.actors == []
 
 
+@pytest.mark.ci("long jobs")
 @pytest.mark.parametrize("fate", ["dies", "dies when done"])
 def test_actors_that_die_lose_nothing(
     fate: str, workspace: Workspace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -105,6 +106,7 @@ def test_actors_that_die_lose_nothing(
     assert_as_one_process(workspace, MANY, tmp_path)
 
 
+@pytest.mark.ci("long jobs")
 def test_a_job_that_is_given_up_is_resumed(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

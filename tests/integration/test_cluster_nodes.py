@@ -78,7 +78,7 @@ print("moved", len(moved), "of", len(after))
 """
 
 
-@pytest.mark.slow
+@pytest.mark.slow("starts a cluster")
 @pytest.mark.timeout(900)
 def test_a_node_that_joins_or_leaves_moves_its_share_alone(tmp_path: Path) -> None:
     done = subprocess.run(

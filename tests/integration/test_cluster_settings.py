@@ -7,9 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from app.collections.documents import DocumentService
+from app.collections.jobs import CollectionJobs
 from app.collections.on_cluster import Making, OnCluster
 from app.collections.recipes import CollectionOptions
-from app.composition import Services, open_store
+from app.collections.service import CollectionService
+from app.phrases.service import PhraseService
+from app.services import Services, open_store
 from app.settings import Settings
 from indexer.catalog import schema
 from indexer.engine.executor import ClusterOptions
@@ -45,21 +49,21 @@ def services(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Service
 
 def test_a_job_writes_where_the_settings_say(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
     fake = FakeEncoders(2).install(monkeypatch)
-    target = services.collections.create("c", CollectionOptions()).collection
-    services.phrases.add("c", PhraseDraft("seven", "needle7", threshold=0.99))
-    assert services.jobs.index(target, DOCUMENTS).documents == 40
+    target = services.get(CollectionService).create("c", CollectionOptions()).collection
+    services.get(PhraseService).add("c", PhraseDraft("seven", "needle7", threshold=0.99))
+    assert services.get(CollectionJobs).index(target, DOCUMENTS).documents == 40
     assert len(fake.names) > 2
     snapshot = services.store.snapshot("c")
     assert snapshot.damaged == ()
     assert services.store.catalog.collection("c").documents == 40
     assert services.store.segments.names(target.id) == {view.name for view in snapshot.views}
-    assert [event.document_id for event in services.phrases.events("c", 10).events] == ["d7"]
+    assert [event.document_id for event in services.get(PhraseService).events("c", 10).events] == ["d7"]
 
 
 def test_documents_of_a_request_are_encoded_here(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
     fake = FakeEncoders(2).install(monkeypatch)
-    services.collections.create("c", CollectionOptions())
-    assert len(services.documents.upsert("c", DOCUMENTS[:3]).outcomes) == 3
+    services.get(CollectionService).create("c", CollectionOptions())
+    assert len(services.get(DocumentService).upsert("c", DOCUMENTS[:3]).outcomes) == 3
     assert fake.actors == []
 
 

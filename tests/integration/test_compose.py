@@ -16,7 +16,7 @@ from tests.serving import running
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.slow
+@pytest.mark.slow("starts what the Compose file names")
 @pytest.mark.parametrize("backend", ["postgresql"])
 def test_the_services_come_up_in_their_order(empty_url: str, tmp_path: Path) -> None:
     services: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]

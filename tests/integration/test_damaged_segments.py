@@ -138,12 +138,18 @@ def test_the_files_are_all(damaged: tuple[Workspace, Path, str]) -> None:
 # In a short run one harm, for one file of each kind: parsed, numbers, text.
 SHORT = "two thirds"
 SHORT_FILES = {layout.DOCUMENTS, layout.VECTORS, layout.TEXT}
-EVERY = [harm if harm == SHORT else pytest.param(harm, marks=pytest.mark.slow) for harm in HARMS]
+EVERY = [
+    harm if harm == SHORT else pytest.param(harm, marks=pytest.mark.slow("every file and every damage"))
+    for harm in HARMS
+]
 
 
 def shortened(names: list[str]) -> list[Any]:
     """All names; a short run takes those of ``SHORT_FILES``."""
-    return [name if name in SHORT_FILES else pytest.param(name, marks=pytest.mark.slow) for name in names]
+    return [
+        name if name in SHORT_FILES else pytest.param(name, marks=pytest.mark.slow("every file and every damage"))
+        for name in names
+    ]
 
 
 LARGE = [name for name in FILES if Path(name).suffix in indexer.segments.manifest._LARGE_KINDS]

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from app.cli import cli
 from app.cli.console import checked_store
-from app.composition import require_data_folder
+from app.services import require_data_folder
 from app.settings import Settings
 from indexer.errors import CatalogNotInitialised
 

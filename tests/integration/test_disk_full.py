@@ -24,6 +24,7 @@ from indexer.indexing.maintenance import merge_segments
 from indexer.indexing.merge_policy import everything
 from models.errors import SpanseekError
 from tests.small_disk import filled, small_disk
+from tests.waiting import PATIENCE_S
 from tests.workspace import Workspace, document
 
 OLD = [document(f"old{number}", f"an old text, number {number}") for number in range(5)]
@@ -43,7 +44,7 @@ def small_indexes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(indexer.indexing.maintenance, "WORTH_WINDOWS", 100)
 
 
-@pytest.mark.slow
+@pytest.mark.ci("fills a small disk")
 def test_a_job_that_fails_anywhere_leaves_nothing_and_the_next_one_recovers(
     disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -65,7 +66,7 @@ def test_a_job_that_fails_anywhere_leaves_nothing_and_the_next_one_recovers(
         assert workspace.folders() == workspace.live()
 
 
-@pytest.mark.slow
+@pytest.mark.ci("fills a small disk")
 def test_a_merge_that_fails_changes_nothing(disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small_indexes(monkeypatch)
     with Workspace(disk / "data", nugget_ratio=0.25) as workspace:
@@ -179,7 +180,7 @@ def limited(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
             [sys.executable, "-c", "from app.cli import main; main()", *arguments],
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=PATIENCE_S,
             check=False,
             cwd=tmp_path,
             env=os.environ | {"SPANSEEK_ENCODER": "hashing"},
@@ -189,7 +190,7 @@ def limited(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     return run
 
 
-@pytest.mark.slow
+@pytest.mark.ci("fills a small disk")
 @pytest.mark.parametrize("size", [1 << 18, 1 << 19])
 def test_a_command_ends_with_a_sentence(limited, tmp_path: Path, size: int) -> None:
     """At the smaller limit it is SQLite that cannot write, at the larger one the segment."""

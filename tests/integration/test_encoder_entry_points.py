@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from app.composition import Services, open_store
 from app.requests import SearchRequest
+from app.search.service import SearchService
+from app.services import Services, open_store
 from app.settings import Settings
 from indexer.catalog import schema
 from indexer.indexing.pipeline import IndexJob
 from indexer.types import Recipe
 from models.encoders.registry import ENCODERS, EncoderOptions, encoder_names, load_encoder, load_nuggets, weights_folder
+from models.entry_points import installed
 from models.errors import UnknownEncoder
 from tests.workspace import document
 
@@ -43,7 +45,9 @@ def _distribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
     (metadata / "entry_points.txt").write_text(ENTRY_POINTS)
     (metadata.parent / "toy_encoder.py").write_text(MODULE)
     monkeypatch.syspath_prepend(str(metadata.parent))
+    installed.cache_clear()
     yield
+    installed.cache_clear()
     sys.modules.pop("toy_encoder", None)
 
 
@@ -57,7 +61,7 @@ def test_a_collection_is_indexed_and_searched_with_an_installed_encoder(tmp_path
         assert encoder.dim == 16
         collection = store.catalog.create_collection("c", Recipe("toy", encoder.fingerprint, encoder.dim))
         IndexJob(store, encoder, collection).run([document("a", "Please cancel my subscription.")])
-        (answer,) = services.search.search(SearchRequest("c", text="cancel my subscription", top_k=1))
+        (answer,) = services.get(SearchService).search(SearchRequest("c", text="cancel my subscription", top_k=1))
     assert [(hit.document_id, hit.text) for hit in answer.hits] == [("a", "cancel my subscription")]
     assert answer.hits[0].raw == pytest.approx(1, abs=1e-3)
 

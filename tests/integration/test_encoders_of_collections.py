@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from app.collections.documents import DocumentService
 from app.collections.recipes import CollectionOptions
-from app.composition import Services, open_store
+from app.collections.service import CollectionService
 from app.requests import SearchRequest
+from app.services import Services, open_store
 from app.settings import Settings
 from indexer.catalog.schema import upgrade
 from indexer.errors import RecipeMismatch
@@ -49,10 +51,10 @@ def test_recipes_remember_their_backbones_and_one_server_serves_all(settings, se
     names = {"hashed": "hashing", **{folder.name: f"untrained@{folder}" for folder in backbones}}
     names = {name.rstrip("0"): encoder for name, encoder in names.items()}
     for name, encoder in names.items():
-        created = services.collections.create(name, CollectionOptions(encoder)).collection
+        created = services.get(CollectionService).create(name, CollectionOptions(encoder)).collection
         assert created.recipe.encoder == encoder
-        services.documents.upsert(name, DOCUMENTS)
-    fingerprints = {each.fingerprint for each in services.collections.list().collections}
+        services.get(DocumentService).upsert(name, DOCUMENTS)
+    fingerprints = {each.fingerprint for each in services.get(CollectionService).list().collections}
     assert len(fingerprints) == 3
     store = open_store(settings)  # another process, which knows nothing but its own settings
     with closing(store.catalog):
@@ -67,10 +69,10 @@ def test_recipes_remember_their_backbones_and_one_server_serves_all(settings, se
 
 def test_weights_that_changed_under_a_recipe_are_refused(settings, services, backbones, tmp_path) -> None:
     folder = save_tiny_bert(tmp_path)
-    services.collections.create("c", CollectionOptions(f"untrained@{folder}"))
+    services.get(CollectionService).create("c", CollectionOptions(f"untrained@{folder}"))
     (folder / "model.safetensors").write_bytes((backbones[1] / "model.safetensors").read_bytes())
     with pytest.raises(RecipeMismatch):  # of another server
-        Services(settings, services.store).documents.upsert("c", DOCUMENTS)
+        Services(settings, services.store).get(DocumentService).upsert("c", DOCUMENTS)
 
 
 def test_only_untrained_takes_a_backbone() -> None:

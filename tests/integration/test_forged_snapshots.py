@@ -13,7 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.composition import Services, open_store
+from app.collections.documents import DocumentService
+from app.collections.service import CollectionService
+from app.services import Services, open_store
 from app.settings import Settings
 from indexer.archives.archive import CATALOG
 from indexer.archives.create import create_archive
@@ -24,7 +26,6 @@ from indexer.catalog.publish import remove
 from indexer.catalog.schema import upgrade
 from indexer.catalog.tables import OF_INSTALLATION, metadata
 from indexer.catalog.thresholds import set_threshold
-from indexer.catalog.webhooks import list_webhooks
 from indexer.errors import SnapshotInvalid
 from indexer.indexing.deletion import delete_collection
 from indexer.indexing.verification import verify_store
@@ -155,28 +156,6 @@ def test_rows_that_fit_nothing_are_refused(workspace: Workspace, good: Path, tmp
     assert reason in refused(workspace, forge(good, tmp_path / "f.tar", sql))
 
 
-def test_a_webhook_that_somebody_put_into_a_snapshot_is_not_restored(
-    workspace: Workspace, good: Path, tmp_path: Path
-) -> None:
-    """It would send the texts of the restored collection to whoever made the snapshot."""
-
-    def planted(connection: sqlite3.Connection) -> None:
-        columns = connection.execute("SELECT name, type FROM pragma_table_info('webhooks')").fetchall()
-        values: dict[str, Any] = dict.fromkeys((name for name, _ in columns), 0)
-        values |= {"id": "a" * 16, "url": "https://evil.example/", "phrases": "[]", "tags": "[]", "matches": 1}
-        values["collection_id"] = connection.execute("SELECT id FROM collections").fetchone()[0]
-        values |= dict.fromkeys(("created_at", "changed_at"), "2026-01-01 00:00:00.000000")
-        names, places = ", ".join(values), ", ".join("?" for _ in values)
-        connection.execute(f"INSERT INTO webhooks ({names}) VALUES ({places})", list(values.values()))
-
-    restored = restore_archive(workspace.store, forge(good, tmp_path / "f.tar", planted), "planted")
-    try:
-        assert list_webhooks(workspace.catalog, restored.name) == ()
-    finally:
-        with lease(workspace.catalog, restored.name) as held:
-            delete_collection(workspace.store, held)
-
-
 def test_pages_that_lead_back_to_themselves_yield_no_more_than_their_file(
     workspace: Workspace, good: Path, tmp_path: Path
 ) -> None:
@@ -252,6 +231,7 @@ def test_numbers_beside_a_segment_are_refused(workspace: Workspace, good: Path, 
     refused(workspace, forged("parts.arrow", bytes(of("documents.arrow"))))
 
 
+@pytest.mark.ci("long jobs")
 @given(st.sampled_from(COLUMNS), st.sampled_from(VALUES), st.booleans())
 @settings(max_examples=examples(160), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_a_column_holds_ends_in_a_sentence_or_a_collection(
@@ -324,13 +304,15 @@ def test_such_a_collection_is_named_in_lists_and_can_be_deleted(tmp_path: Path) 
     with closing(open_store(made)) as store:
         services = Services(made, store)
         for name in ("bad", "good"):
-            services.documents.upsert(services.collections.create(name).collection.name, [document("a", "A text.")])
+            services.get(DocumentService).upsert(
+                services.get(CollectionService).create(name).collection.name, [document("a", "A text.")]
+            )
         with store.catalog.database.write() as connection:
             connection.exec_driver_sql("UPDATE collections SET representations = '[1]' WHERE name = 'bad'")
-        listed = services.collections.list()
+        listed = services.get(CollectionService).list()
         assert [each.name for each in listed.collections] == ["good"]
         assert listed.damaged == (str(store.catalog.damaged()[0]),)
-        assert services.collections.list(lambda name: name != "bad").damaged is None
-        services.collections.delete("bad")
-        assert services.collections.list().damaged is None
-        assert services.collections.create("bad").is_new
+        assert services.get(CollectionService).list(lambda name: name != "bad").damaged is None
+        services.get(CollectionService).delete("bad")
+        assert services.get(CollectionService).list().damaged is None
+        assert services.get(CollectionService).create("bad").is_new

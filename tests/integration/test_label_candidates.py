@@ -57,7 +57,7 @@ def hits(workspace: Workspace, phrase: str, group_by: str) -> dict[tuple[str, in
     return {(hit.document_id, hit.start, hit.end): hit.raw for hit in answer.hits}
 
 
-@pytest.mark.slow
+@pytest.mark.slow("many hits")
 def test_they_are_the_best_spans_of_documents(workspace: Workspace) -> None:
     drawn = found(workspace)
     assert len(drawn.candidates) == 60
@@ -98,7 +98,7 @@ def test_a_seed_decides_what_is_drawn(workspace: Workspace) -> None:
     assert other.candidates != once.candidates
 
 
-@pytest.mark.slow
+@pytest.mark.slow("many hits")
 def test_every_pair_is_drawn_sooner_or_later_as_often_as_it_says(workspace: Workspace) -> None:
     times: Counter[tuple[str, str]] = Counter()
     chances: dict[tuple[str, str], float] = {}

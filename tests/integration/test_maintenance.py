@@ -260,7 +260,7 @@ STAGES: dict[str, Callable[[pytest.MonkeyPatch, int], None]] = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.ci("many segments")
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_crash_while_merging_loses_nothing(stage: str, workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     delete(workspace, "d5")
@@ -277,7 +277,7 @@ def test_a_crash_while_merging_loses_nothing(stage: str, workspace: Workspace, m
     assert workspace.folders() == workspace.live()
 
 
-@pytest.mark.slow
+@pytest.mark.ci("many segments")
 def test_large_segments_of_a_collection_too_large_to_scan_get_windows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

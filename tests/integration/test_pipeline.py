@@ -1,9 +1,8 @@
 """Index, look, index again: nothing lost, nothing twice, nothing kept in memory."""
 
-import gc
-import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -16,6 +15,7 @@ from indexer.indexing.pipeline import IndexReport
 from indexer.sources import BadRecord, Record
 from models.encoders.hashing import HashingEncoder
 from models.types import SpanBounds
+from tests.memory import peaks_of
 from tests.workspace import Workspace, document, records
 
 
@@ -27,13 +27,17 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
 
 @pytest.fixture
 def small_pools(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    make_pools_small(workspace, monkeypatch)
+    return workspace
+
+
+def make_pools_small(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sixteen documents are looked up together; eight batches of 32 tokens make a pool, and a segment."""
     monkeypatch.setattr(indexer.indexing.pipeline, "_BATCH_DOCUMENTS", 16)
     monkeypatch.setattr(indexer.indexing.encode, "_FIRST_BATCHES", 8)
     monkeypatch.setattr(indexer.indexing.encode, "_POOL_S", 1e9)
     workspace.encoder = HashingEncoder()
     workspace.encoder.batch_tokens = 32
-    return workspace
 
 
 CALLS = records([("a", "where is my parcel"), ("b", "cancel my subscription now"), ("c", "thank you. Good bye")])
@@ -141,7 +145,7 @@ def test_what_was_published_in_small_segments_is_merged(small_pools: Workspace) 
     assert workspace.found("changed") == {("d0000", "changed")}
 
 
-@pytest.mark.slow
+@pytest.mark.ci("many documents")
 def test_stopping_publishes_what_was_read(workspace: Workspace) -> None:
     many = [document(f"d{number:04}", f"needle{number}") for number in range(1_000)]
     given: list[Record] = []
@@ -198,23 +202,18 @@ def test_what_lies_about_is_swept(workspace: Workspace) -> None:
     assert workspace.folders() == workspace.live() | {"a file of somebody"}
 
 
-def _peak(workspace: Workspace, name: str, documents: int) -> int:
+def index_in_small_pools(documents: int) -> None:
     source = (document(f"d{number}", f"a call with the number {number}", n=number) for number in range(documents))
-    gc.collect()
-    tracemalloc.start()
-    try:
-        workspace.index(source, name=name, segment_units=300)
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    with TemporaryDirectory() as made, Workspace(Path(made)) as workspace, pytest.MonkeyPatch.context() as patched:
+        make_pools_small(workspace, patched)
+        workspace.index(source, segment_units=300)
+        assert workspace.catalog.collection("c").documents == documents
 
 
-@pytest.mark.slow
-def test_memory_does_not_grow_with_the_input(small_pools: Workspace) -> None:
-    small_pools.index(CALLS, name="warm")
-    small = _peak(small_pools, "small", 120)
-    assert _peak(small_pools, "large", 400) < 1.3 * small
-    assert small_pools.catalog.collection("large").documents == 400
+@pytest.mark.ci("many documents")
+def test_memory_does_not_grow_with_the_input() -> None:
+    small, large = peaks_of(index_in_small_pools, (120,), (400,))
+    assert large < 1.3 * small
 
 
 def test_reading_goes_no_further_than_a_pool_ahead(small_pools: Workspace) -> None:
@@ -231,7 +230,7 @@ def test_reading_goes_no_further_than_a_pool_ahead(small_pools: Workspace) -> No
     assert max(ahead) <= 16
 
 
-@pytest.mark.slow
+@pytest.mark.ci("many documents")
 def test_documents_of_many_parts_are_tokenized_in_batches_of_few(tmp_path: Path, monkeypatch) -> None:
     """A batch's memory is that of its parts: a million of them would take 3 GB."""
     batches: list[int] = []

@@ -255,6 +255,7 @@ def test_phrases_saved_while_they_are_encoded_are_encoded_too(
     assert [event.document_id for event in upgraded.phrases.events("c", limit=10).events] == ["d"]
 
 
+@pytest.mark.ci("long jobs")
 def test_searches_go_on(workspace: Workspace) -> None:
     """By vectors of the dimension that the answer's generation has: none fails, and each is of one generation."""
     assert Upgraded(workspace).reindex() is not None

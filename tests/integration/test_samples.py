@@ -101,7 +101,7 @@ def test_words_alone_do_not_find_the_gold(lines: list[dict[str, Any]]) -> None:
     assert not told, "\n".join(told)
 
 
-@pytest.mark.slow
+@pytest.mark.slow("indexes all samples")
 def test_figures_are_shares(corpus: dict[str, Document], lines: list[dict[str, Any]]) -> None:
     figures = evaluate_sample(SAMPLES, HashingEncoder())
     assert figures.phrases == len(lines)

@@ -111,13 +111,13 @@ def _check_long(workspace: Workspace, line: str, size: int) -> None:
     assert (hit.document_id, set(hit.text), hit.start % 64) == ("word", {"w"}, 0)
 
 
-@pytest.mark.slow
+@pytest.mark.ci("many documents")
 @pytest.mark.parametrize(("line", "size"), [("many signs", 200_000), ("long words", 5_000_000)])
 def test_a_long_document_and_a_long_word(workspace: Workspace, line: str, size: int) -> None:
     _check_long(workspace, LINES[line], size)
 
 
-@pytest.mark.slow
+@pytest.mark.ci("many documents")
 @pytest.mark.parametrize(("line", "size"), [("many signs", 1_000_000), ("long words", 15_000_000)])
 def test_a_very_long_document(workspace: Workspace, line: str, size: int) -> None:
     _check_long(workspace, LINES[line], size)

@@ -12,13 +12,13 @@ from app.requests import SearchRequest
 from app.search.errors import ModeUnavailable
 from app.search.mode import load_modes
 from app.search.service import SearchService
-from indexer.ann.materialized import MaterializedExecutor
 from indexer.engine.executor import Executor
 from indexer.engine.query import Filter
 from indexer.errors import CollectionNotFound, RecipeMismatch
 from models.encoders.hashing import HashingEncoder
 from models.errors import InvalidInput
 from models.types import Document, Part
+from tests.materialized import MaterializedExecutor
 from tests.workspace import Workspace, document
 
 DOCUMENTS = [

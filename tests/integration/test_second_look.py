@@ -27,6 +27,7 @@ from models.encoders.hashing import HashingEncoder
 from models.errors import InvalidInput
 from models.types import Document, Part
 from models.verifier.types import Judgement, Pair
+from tests.waiting import PATIENCE_S
 from tests.workspace import Workspace, document
 
 TEXTS = [
@@ -48,7 +49,7 @@ class Reader:
         self.go.set()
 
     def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
-        self.go.wait(30)
+        self.go.wait(PATIENCE_S)
         self.read += pairs
         return [self._of(pair) for pair in pairs]
 
@@ -409,7 +410,7 @@ def test_without_room_in_its_lane_the_first_look_answers(
     reader.go.clear()
 
     async def crowd() -> list[SearchAnswer]:
-        asked = [asyncio.create_task(lanes.search(request, 30)) for _ in range(12)]
+        asked = [asyncio.create_task(lanes.search(request, PATIENCE_S)) for _ in range(12)]
         done, _ = await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
         assert all(task.result().verified is False for task in done)
         reader.go.set()
@@ -435,7 +436,7 @@ def test_without_time_in_its_lane_the_first_look_answers(
     request = SearchRequest("c", text="cancel my plan", verify=4, group_by="document")
     reader.go.clear()
     try:
-        answered = asyncio.run(lanes.search(request, 30))
+        answered = asyncio.run(lanes.search(request, PATIENCE_S))
         assert answered.verified is False
         assert [hit.document_id for hit in answered.hits] == [hit.document_id for hit in answer(service, verify=0).hits]
         with pytest.raises(DeadlineExceeded, match=r"No answer within 0\.2 s"):

@@ -38,6 +38,7 @@ from indexer.store import Store
 from indexer.tuning import CalibrationDraft
 from models.types import Document, Part
 from tests.faults.places import ROUNDS
+from tests.waiting import until
 from tests.workspace import Workspace, document
 
 SECRET = "zyzzyva"
@@ -234,7 +235,7 @@ def test_a_deleted_text_is_nowhere_in_the_rows(workspace: Workspace, tmp_path: P
     assert SECRET.encode() not in (tmp_path / "c.tar").read_bytes()
 
 
-@pytest.mark.slow
+@pytest.mark.ci("large snapshots")
 def test_a_snapshot_under_writes_and_merges_has_one_generation(workspace: Workspace, tmp_path: Path) -> None:
     stop = threading.Event()
 
@@ -249,12 +250,16 @@ def test_a_snapshot_under_writes_and_merges_has_one_generation(workspace: Worksp
 
     writer = threading.Thread(target=write)
     writer.start()
+    infos: list[Any] = []
     try:
-        infos = [create_archive(workspace.store, "c", tmp_path / f"{number}.tar") for number in range(8)]
+        for number in range(8):
+            before = infos[-1].generation if infos else 0
+            until(lambda before=before: workspace.catalog.generation("c") > before)
+            infos.append(create_archive(workspace.store, "c", tmp_path / f"{number}.tar"))
     finally:
         stop.set()
         writer.join()
-    assert len({info.generation for info in infos}) > 2
+    assert len({info.generation for info in infos}) == 8
     for number, info in enumerate(infos):
         check_archive(tmp_path / f"{number}.tar", lambda done, total: None)
         restored = restore_archive(workspace.store, tmp_path / f"{number}.tar", f"r{number}")
@@ -268,7 +273,7 @@ def test_a_snapshot_under_writes_and_merges_has_one_generation(workspace: Worksp
             assert {hit.document_id for hit in hits} <= set(documents)
 
 
-@pytest.mark.slow
+@pytest.mark.ci("large snapshots")
 def test_a_snapshot_under_writes_answers_as_an_index_of_its_documents(workspace: Workspace, tmp_path: Path) -> None:
     """Queries elsewhere, a thousand of them in the long form: the same hits with the same scores, to the last bit."""
     choose = random.Random(7)

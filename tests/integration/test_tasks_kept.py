@@ -13,10 +13,12 @@ import pytest
 
 from app.collections.documents import DocumentService
 from app.collections.jobs import CollectionJobs
-from app.composition import Services, open_store
+from app.collections.service import CollectionService
+from app.services import Services, open_store
 from app.settings import Settings
 from app.tasks import context, uploads, worker
 from app.tasks.answers import TaskDescription
+from app.tasks.service import TaskService
 from app.tasks.spool import ResultWriter
 from app.tasks.worker import TaskWorkers
 from indexer.catalog.claims import claim_task, release_task
@@ -73,17 +75,17 @@ class Server:
         self.store = open_store(settings)
         self.store.catalog.clock = clock
         self.services = Services(settings, self.store)
-        self.workers = TaskWorkers(self.services, self.services.tasks, threads=0, keep_days=1)
+        self.workers = TaskWorkers(self.services, self.services.get(TaskService), threads=0, keep_days=1)
 
     def upload(self, body: bytes = LINES, format: Any = "ndjson", collection: str = "c") -> str:
-        upload = self.services.tasks.upload(collection, format, len(body))
+        upload = self.services.get(TaskService).upload(collection, format, len(body))
         upload.begin()
         upload.write(body)
         return upload.finish().id
 
     def turn(self, id: str) -> TaskDescription:
         self.workers.turn()
-        return self.services.tasks.get(id)
+        return self.services.get(TaskService).get(id)
 
     def bodies(self) -> int:
         return len(list((self.store.data_dir / "tasks").glob("*/body.*")))
@@ -99,7 +101,7 @@ def server(url: str, tmp_path: Path, clock: ManualClock, monkeypatch: pytest.Mon
     folder.mkdir()
     made = Server(Settings(_env_file=None, data_dir=folder, encoder="hashing", database_url=url, grace_s=0.0), clock)
     for name in ("c", "other"):
-        made.services.collections.create(name)
+        made.services.get(CollectionService).create(name)
     yield made
     made.store.close()
 
@@ -134,7 +136,7 @@ def test_an_upload_outlives_every_error_at_every_step(server: Server, monkeypatc
     done = server.turn(id)
     assert (done.status, done.waiting, done.error, server.bodies()) == ("done", None, None, 0)
     assert sum(done.counts.values()) == server.documents() == 5
-    lines = b"".join(server.services.tasks.results(id)).splitlines()
+    lines = b"".join(server.services.get(TaskService).results(id)).splitlines()
     assert len(lines) == 5
 
 
@@ -170,7 +172,7 @@ def test_an_upload_that_waits_is_cancelled_at_once_and_blocks_no_other_collectio
     healthy, behind = server.upload(collection="other"), server.upload()
     assert server.turn(healthy).status == "done"
     assert server.turn(behind).status == "queued", "documents of the older upload would replace newer ones"
-    assert server.services.tasks.cancel(poison).status == "cancelled"
+    assert server.services.get(TaskService).cancel(poison).status == "cancelled"
     assert server.bodies() == 1
     assert server.turn(behind).status == "done"
 
@@ -180,7 +182,7 @@ def test_a_reindexing_passes_the_upload_that_waits_for_it(server: Server, monkey
     with monkeypatch.context() as patched:
         patched.setattr(CollectionJobs, "prepare", raising(RecipeMismatch("The weights are others.")))
         server.turn(id)
-    reindexing = server.services.tasks.add("reindex", "c", {"longest": 4})
+    reindexing = server.services.get(TaskService).add("reindex", "c", {"longest": 4})
     assert server.turn(reindexing.id).status == "done"
     server.clock.advance(1)
     assert server.turn(id).status == "done"
@@ -189,35 +191,35 @@ def test_a_reindexing_passes_the_upload_that_waits_for_it(server: Server, monkey
 def test_tasks_whose_collections_others_hold_give_their_workers_back(server: Server) -> None:
     catalog = server.store.catalog
     with lease(catalog, "c"):
-        held = [server.upload(), server.services.tasks.add("optimize", "c", {}).id]
-        held.append(server.services.tasks.add("reindex", "c", {"longest": 4}).id)
+        held = [server.upload(), server.services.get(TaskService).add("optimize", "c", {}).id]
+        held.append(server.services.get(TaskService).add("reindex", "c", {"longest": 4}).id)
         for _ in held:
             server.workers.turn()
-        states = [server.services.tasks.get(id) for id in held]
+        states = [server.services.get(TaskService).get(id) for id in held]
         assert [each.waiting and each.waiting.code for each in states] == ["collection_busy"] * 3
         assert server.turn(server.upload(collection="other")).status == "done"
     for _ in held:
         server.clock.advance(2)
         server.workers.turn()
-    assert [server.services.tasks.get(id).status for id in held] == ["done"] * 3
+    assert [server.services.get(TaskService).get(id).status for id in held] == ["done"] * 3
 
 
 def test_a_reindexing_that_waits_and_is_cancelled_leaves_nothing(server: Server) -> None:
     server.turn(server.upload())
     with lease(server.store.catalog, "c"):
-        id = server.services.tasks.add("reindex", "c", {"longest": 4}).id
+        id = server.services.get(TaskService).add("reindex", "c", {"longest": 4}).id
         assert server.turn(id).status == "queued"
         assert len(server.store.catalog.collections()) == 3
-        assert server.services.tasks.cancel(id).cancel_requested
+        assert server.services.get(TaskService).cancel(id).cancel_requested
         assert server.turn(id).status == "cancelled"
     assert [each.name for each in server.store.catalog.collections()] == ["c", "other"]
 
 
 def test_other_work_ends_by_an_error_that_does_not_pass(server: Server, monkeypatch) -> None:
     monkeypatch.setattr(CollectionJobs, "optimize", raising(SegmentCorrupt("A segment is damaged.")))
-    assert server.turn(server.services.tasks.add("optimize", "c", {}).id).status == "failed"
+    assert server.turn(server.services.get(TaskService).add("optimize", "c", {}).id).status == "failed"
     monkeypatch.setattr(CollectionJobs, "optimize", raising(KeyError("a text")))
-    id = server.services.tasks.add("optimize", "c", {}).id
+    id = server.services.get(TaskService).add("optimize", "c", {}).id
     tries = 0
     while (task := server.turn(id)).status == "queued":
         tries += 1

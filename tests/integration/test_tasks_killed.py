@@ -4,7 +4,6 @@ import http.client
 import json
 import random
 import subprocess
-from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from app.composition import open_store
+from app.services import open_store
 from app.settings import Settings
 from indexer.catalog.collections import Catalog
 from indexer.indexing.stats import collection_stats
@@ -22,6 +21,7 @@ from indexer.types import Recipe
 from models.encoders.registry import load_encoder
 from tests.faults.places import ROUNDS
 from tests.serving import running
+from tests.waiting import PATIENCE_S, until
 
 KILLS = 20 if ROUNDS else 6
 DOCUMENTS = 20_000 if ROUNDS else 8_000
@@ -66,14 +66,22 @@ def wait(client: httpx.Client, id: str) -> dict[str, Any]:
             return task
 
 
-@pytest.mark.slow
+def started(client: httpx.Client, id: str, before: int) -> int:
+    """Wait until this server has started a task as well; how often it was started."""
+    until(lambda: client.get(f"/tasks/{id}").json()["starts"] > before)
+    return int(client.get(f"/tasks/{id}").json()["starts"])
+
+
+@pytest.mark.slow("kills servers")
 @pytest.mark.timeout(900)
 def test_kills_lose_nothing_and_repeat_nothing(settings: Settings) -> None:
-    moments, ids, progress = random.Random(25), [], {}
+    moments, ids, progress, starts = random.Random(25), [], {}, 0
     for _ in range(KILLS):
         with server(settings) as (process, client):
             if not ids or client.get(f"/tasks/{ids[-1]}").json()["status"] == "done":
                 ids.append(upload(client, len(ids) * DOCUMENTS))
+                starts = 0
+            starts = started(client, ids[-1], starts)
             with suppress(subprocess.TimeoutExpired):
                 process.wait(timeout=moments.uniform(0, 1.5))
             for id in ids:
@@ -81,7 +89,7 @@ def test_kills_lose_nothing_and_repeat_nothing(settings: Settings) -> None:
                 assert done >= progress.get(id, 0)
                 progress[id] = done
             process.kill()
-            process.wait(timeout=20)
+            process.wait(timeout=PATIENCE_S)
     with server(settings) as (_, client):
         tasks = [wait(client, id) for id in ids]
         results = [client.get(f"/tasks/{id}/results").text.splitlines() for id in ids]
@@ -103,7 +111,7 @@ def test_kills_lose_nothing_and_repeat_nothing(settings: Settings) -> None:
     assert not list((settings.data_dir / "tasks").glob("*/body*"))
 
 
-@pytest.mark.slow
+@pytest.mark.slow("kills servers")
 def test_a_connection_that_is_cut_leaves_what_was_acknowledged(settings: Settings) -> None:
     with server(settings) as (_, client):
         first = upload(client, 0)
@@ -118,12 +126,6 @@ def test_a_connection_that_is_cut_leaves_what_was_acknowledged(settings: Setting
         connection.close()
         assert wait(client, first)["counts"]["indexed"] == DOCUMENTS * 99 // 100
         assert [task["id"] for task in client.get("/tasks").json()["tasks"]] == [first]
-        for _ in _until_no_body(settings):
-            client.get("/health/live")
+        until(lambda: not list((settings.data_dir / "tasks").glob("*/body*")))
         second = upload(client, DOCUMENTS)
         assert wait(client, second)["counts"]["indexed"] == DOCUMENTS * 99 // 100
-
-
-def _until_no_body(settings: Settings) -> Iterator[None]:
-    while list((settings.data_dir / "tasks").glob("*/body*")):
-        yield

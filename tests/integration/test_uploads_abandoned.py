@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.composition import Services, open_store
+from app.services import Services, open_store
 from app.settings import Settings
 from app.tasks import service
 from app.tasks.service import TaskService, Upload
@@ -38,7 +38,7 @@ def services(url: str, tmp_path: Path) -> Iterator[Services]:
 
 @pytest.fixture
 def uploading(services: Services) -> TaskService:
-    return services.tasks
+    return services.get(TaskService)
 
 
 def receive(uploading: TaskService) -> Upload:

@@ -247,7 +247,9 @@ def routes() -> dict[str, Route]:
     return {route.name: route for route in create_app(Settings(_env_file=None)).state.routes}
 
 
-@pytest.fixture(scope="module", params=["metadata", pytest.param("ids", marks=pytest.mark.slow)])
+@pytest.fixture(
+    scope="module", params=["metadata", pytest.param("ids", marks=pytest.mark.slow("other collections and seeds"))]
+)
 def worlds(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, ...]]:
     """The tenant alone, and with others beside; both asked with a key of this kind of filter."""
     kind = request.param
@@ -257,7 +259,14 @@ def worlds(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         yield kind, alone, shared
 
 
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "seed",
+    [
+        0,
+        pytest.param(1, marks=pytest.mark.slow("other collections and seeds")),
+        pytest.param(2, marks=pytest.mark.slow("other collections and seeds")),
+    ],
+)
 def test_a_foreign_document_is_as_good_as_missing(worlds: tuple[str, World, World], seed: int) -> None:
     kind, alone, shared = worlds
     random, known = Random(seed), routes()

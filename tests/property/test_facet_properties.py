@@ -55,6 +55,7 @@ def test_no_solver_finds_better_coefficients(drawn, penalty) -> None:
         assert loss(codebook, word, penalty, column) <= best.fun + 1e-4
 
 
+@pytest.mark.ci("many examples")
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(1, 9), st.integers(0, 2**32 - 1))
 @settings(max_examples=examples(40), deadline=None)
 def test_the_kernels_have_the_distances_of_the_definition(ours: int, theirs: int, dim: int, seed: int) -> None:

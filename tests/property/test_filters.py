@@ -20,9 +20,10 @@ from app.search.export import export
 from indexer.catalog.matches import read_events
 from indexer.engine.query import Filter
 from indexer.errors import FilterInvalid
-from indexer.filters.json_form import expression_of, json_of
-from indexer.filters.strings import parsed, printed
+from indexer.filters.json_form import FilterBatch, expression_of, json_of
+from indexer.filters.strings import parsed, printed, restored
 from indexer.phrases import PhraseDraft
+from models.errors import InvalidInput
 from models.types import Document, Part
 from tests import filter_trees, reference
 from tests.examples import examples
@@ -73,6 +74,7 @@ def trees(seed: int, count: int) -> Iterator[dict[str, Any]]:
     return (filter_trees.tree(random) for _ in range(count))
 
 
+@pytest.mark.ci("many examples")
 def test_masks_are_those_of_loops(corpus: Corpus) -> None:
     views = corpus.workspace.store.snapshot("c").views
     kept = []
@@ -273,3 +275,53 @@ def test_depth_is_limited_in_json() -> None:
     assert json_of(expression_of(tree)) == tree
     with pytest.raises(FilterInvalid, match="More than 20"):
         expression_of({"not": tree})
+
+
+@pytest.mark.parametrize(
+    ("value", "limit"),
+    [
+        ("a = 1 or " * 1001 + "(", "1,000 comparisons"),
+        ("a in [" + "1," * 10_001 + "(", "10,000 values"),
+        ("a in [" + "1," * 9_000 + "1] or a in [" + "1," * 1_001 + "(", "10,000 values"),
+        ("(" * 65_537, "65,536 characters"),
+        ({"or": [*({"key": "a", "op": "exists"},) * 1001, "wrong"]}, "1,000 comparisons"),
+        ({"key": "a", "op": "in", "value": [*range(10_001), {}]}, "10,000 values"),
+        ({"and": [*({"key": "a", "op": "in", "value": [*range(4_000)]},) * 3, "wrong"]}, "10,000 values"),
+        ({"or": [*({"key": "a", "op": "=", "value": "x" * 1000},) * 66, "wrong"]}, "65,536 characters"),
+        ({"or": [*({"key": "a" * 1000, "op": "exists"},) * 66, "wrong"]}, "65,536 characters"),
+    ],
+)
+def test_parsing_ends_where_a_limit_is_exceeded(value: Any, limit: str) -> None:
+    # What follows is wrong, too, and is not read any more.
+    with pytest.raises(FilterInvalid, match=f"at most {limit}"):
+        expression_of(value)
+
+
+def test_a_filter_within_the_limits_is_read_again_however_long_it_is_written() -> None:
+    strings = [f"{number:04d}" + '"' for number in range(9_000)]
+    expression = expression_of({"key": "a", "op": "in", "value": strings})
+    written = printed(expression)
+    assert len(written) > 65_536
+    assert restored(written) == expression
+
+
+def test_the_filters_of_one_request_share_a_budget() -> None:
+    batch = FilterBatch()
+    long = "a in [" + ", ".join(["7"] * 9_000) + "]"
+    for _ in range(100):
+        assert batch.expression_of(long) == expression_of(long)
+    for number in range(9):
+        batch.expression_of(f"b = {number} or {long}")
+    with pytest.raises(InvalidInput, match="262,144 characters in all"):
+        batch.expression_of("b = 10")
+    assert batch.expression_of(long) == expression_of(long)
+
+
+def test_filters_that_are_refused_spend_the_budget_of_their_request() -> None:
+    batch = FilterBatch()
+    reasons = []
+    for number in range(8):
+        with pytest.raises(InvalidInput) as refused:
+            batch.expression_of("(" * (65_536 - number))
+        reasons.append(type(refused.value))
+    assert reasons == [FilterInvalid] * 5 + [InvalidInput] * 3

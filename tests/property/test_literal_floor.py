@@ -164,7 +164,7 @@ def test_documents_with_an_occurrence_rank_first_in_maxsim(with_nuggets: Workspa
 
 @given(documents, st.lists(queries, min_size=2, max_size=3), st.sampled_from([0.6, 0.9, 1.0]))
 @settings(max_examples=examples(20), deadline=None, phases=[Phase.generate])
-@pytest.mark.slow
+@pytest.mark.slow("many texts")
 def test_counts_and_saved_phrases_have_them_all(
     workspace: Workspace, drawn: Any, phrases: list[str], threshold: float
 ) -> None:

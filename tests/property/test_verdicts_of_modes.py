@@ -70,6 +70,7 @@ def by_clause(hits: Sequence[Hit]) -> dict[tuple[str, int, int], float]:
     return said
 
 
+@pytest.mark.ci("many examples")
 @settings(max_examples=40, deadline=None)
 @given(texts=documents, query=queries)
 def test_a_sentence_has_one_verdict_in_every_mode(workspace: Workspace, texts: list[list[str]], query: str) -> None:
@@ -99,6 +100,7 @@ def test_a_further_span_of_a_sentence_is_judged_by_itself(workspace: Workspace) 
         assert hit.probability == pytest.approx(hit.raw, abs=1e-3)
 
 
+@pytest.mark.ci("many examples")
 @settings(max_examples=30, deadline=None)
 @given(texts=documents, asked=st.lists(queries, min_size=2, max_size=5), order=st.randoms(use_true_random=False))
 def test_verdicts_depend_neither_on_the_batch_nor_on_its_order(
@@ -116,6 +118,7 @@ def test_verdicts_depend_neither_on_the_batch_nor_on_its_order(
     assert [answer.hits for answer in together] == [alone[place] for place in places]
 
 
+@pytest.mark.ci("many examples")
 @settings(max_examples=30, deadline=None)
 @given(texts=documents, query=queries, threshold=st.sampled_from(["auto", 0.3, 0.5, 0.62, 0.8, 1.0]))
 def test_thresholds_counts_and_previews_agree(
@@ -140,6 +143,7 @@ def test_thresholds_counts_and_previews_agree(
     assert counted.documents == len({hit.document_id for hit in passed})
 
 
+@pytest.mark.ci("many examples")
 @settings(max_examples=25, deadline=None)
 @given(texts=documents, asked=st.lists(st.sampled_from("abcdefg"), min_size=3, max_size=7, unique=True))
 def test_unrelated_phrases_have_one_median_in_every_mode(

@@ -102,14 +102,14 @@ def test_totals_are_unbiased() -> None:
     assert off(pairs, len(MADE.raw)) < 4
 
 
-@pytest.mark.slow
+@pytest.mark.slow("thousands of draws")
 @pytest.mark.parametrize("threshold", [0.76, 0.8, 0.84, 0.88])
 def test_precision_is_right_on_average(threshold: float) -> None:
     found = [reaching(figures, threshold).precision.value for figures in all_figures()]
     assert np.mean(found) == pytest.approx(MADE.precision(threshold), abs=0.01)
 
 
-@pytest.mark.slow
+@pytest.mark.slow("thousands of draws")
 def test_without_weights_it_would_not_be() -> None:
     plain = [at_thresholds(one.raw, one.match, lambda raw: raw) for one in draws()[:50]]
     found = np.mean([reaching(figures, 0.7).precision.value for figures in plain])
@@ -120,7 +120,7 @@ def test_without_weights_it_would_not_be() -> None:
 
 
 @pytest.mark.parametrize("threshold", [0.76, 0.8, 0.84, 0.88])
-@pytest.mark.slow
+@pytest.mark.slow("thousands of draws")
 def test_intervals_of_precision_cover_it_as_often_as_they_promise(threshold: float) -> None:
     shares = [reaching(figures, threshold).precision for figures in all_figures()]
     covered = np.mean([share.low <= MADE.precision(threshold) <= share.high for share in shares])
@@ -130,7 +130,7 @@ def test_intervals_of_precision_cover_it_as_often_as_they_promise(threshold: flo
 
 
 @pytest.mark.parametrize("threshold", [0.8, 0.84])
-@pytest.mark.slow
+@pytest.mark.slow("thousands of draws")
 def test_intervals_of_recall_and_f1_cover_them(threshold: float) -> None:
     precision, recall = MADE.precision(threshold), MADE.recall(threshold)
     truth = {"recall": recall, "f1": 2 * precision * recall / (precision + recall)}
@@ -139,6 +139,7 @@ def test_intervals_of_recall_and_f1_cover_them(threshold: float) -> None:
         assert np.mean([share.low <= value <= share.high for share in shares]) >= 0.9
 
 
+@pytest.mark.ci("many examples")
 def test_the_chosen_threshold_keeps_its_promise() -> None:
     chosen = [for_precision(figures, 0.9) for figures in all_figures()]
     true = np.array([MADE.precision(at.raw) for at in chosen])

@@ -6,10 +6,9 @@ from fastapi import Path
 from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
-from app.collections.aliases import AliasList
-from app.http.auth import Caller, CallerDependency
+from app.collections.aliases import AliasList, AliasService
+from app.http.auth import Caller, CallerDependency, in_pool
 from app.http.openapi import api_router, problems
-from app.http.pools import in_pool
 from app.http.responses import answer_response
 from app.requests import Body, CollectionName
 from indexer.catalog.aliases import alias_not_found
@@ -41,7 +40,7 @@ class AliasesBody(Body):
 def list_aliases(caller: CallerDependency) -> Response:
     """List the aliases that the caller may search, and the collections that they name."""
     caller.require_scope("search", confined=True)
-    return answer_response(caller.backend.aliases.list(lambda name: caller.may("search", name)))
+    return answer_response(caller.backend.get(AliasService).list(lambda name: caller.may("search", name)))
 
 
 @router.patch("", response_model=AliasList, summary="Change several aliases at one moment", responses=_WRITE)
@@ -72,8 +71,8 @@ def _set(caller: Caller, targets: dict[str, str | None]) -> Response:
         else:
             caller.require_name(name, "alias")
             caller.require("admin", target)
-    caller.backend.aliases.set(targets)
-    return answer_response(caller.backend.aliases.list(lambda name: caller.may("search", name)))
+    caller.backend.get(AliasService).set(targets)
+    return answer_response(caller.backend.get(AliasService).list(lambda name: caller.may("search", name)))
 
 
 def _require_alias(caller: Caller, name: str) -> None:

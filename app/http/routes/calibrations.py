@@ -11,10 +11,9 @@ from starlette.responses import Response
 from app.calibration.answers import CalibrationDescription, CalibrationList, DeletedCalibration, FittedCalibration
 from app.calibration.labels import Label, label_from_json
 from app.calibration.metrics import ThresholdTargets
-from app.calibration.service import CalibrationRequest
-from app.http.auth import CallerDependency
+from app.calibration.service import CalibrationRequest, ThresholdService
+from app.http.auth import CallerDependency, in_pool
 from app.http.openapi import api_router, problems
-from app.http.pools import in_pool
 from app.http.responses import answer_response
 from app.http.schemas import CollectionPath, Note
 from app.requests import MAX_NAME, Body, DocumentId, ModeName, QueryText, Similarity
@@ -147,7 +146,7 @@ class ImportBody(Body):
 def list_calibrations(collection: CollectionPath, caller: CallerDependency) -> Response:
     """List the collection's calibrations, the newest first."""
     caller.require("admin", collection)
-    calibrations = caller.backend.thresholds.calibrations(collection)
+    calibrations = caller.backend.get(ThresholdService).calibrations(collection)
     return answer_response(CalibrationList(tuple(map(CalibrationDescription.of, calibrations))))
 
 
@@ -159,7 +158,7 @@ async def calibrate(collection: CollectionPath, body: CalibrateBody, caller: Cal
     caller.require("admin", collection)
     backend = caller.backend
     calibration, report = await backend.tuning.run(
-        lambda: backend.thresholds.calibrate(collection, body.request()), backend.limits.write_deadline_s
+        lambda: backend.get(ThresholdService).calibrate(collection, body.request()), backend.limits.write_deadline_s
     )
     return answer_response(FittedCalibration(CalibrationDescription.of(calibration), report))
 
@@ -174,7 +173,7 @@ async def calibrate(collection: CollectionPath, body: CalibrateBody, caller: Cal
 def import_calibration(collection: CollectionPath, body: ImportBody, caller: CallerDependency) -> Response:
     """Import a calibration with the same encoder, mode and span bounds; others are refused."""
     caller.require("admin", collection)
-    service = caller.backend.thresholds
+    service = caller.backend.get(ThresholdService)
     return answer_response(CalibrationDescription.of(service.adopt(collection, body.draft(), activate=body.activate)))
 
 
@@ -183,7 +182,7 @@ def import_calibration(collection: CollectionPath, body: ImportBody, caller: Cal
 def activate_calibration(collection: CollectionPath, id: CalibrationId, caller: CallerDependency) -> Response:
     """Activate a calibration atomically; the collection's threshold still selects the same hits."""
     caller.require("admin", collection)
-    return answer_response(CalibrationDescription.of(caller.backend.thresholds.activate(collection, id)))
+    return answer_response(CalibrationDescription.of(caller.backend.get(ThresholdService).activate(collection, id)))
 
 
 @router.post("/{id}/deactivate", response_model=CalibrationDescription, summary="Deactivate a calibration")
@@ -191,7 +190,7 @@ def activate_calibration(collection: CollectionPath, id: CalibrationId, caller: 
 def deactivate_calibration(collection: CollectionPath, id: CalibrationId, caller: CallerDependency) -> Response:
     """Deactivate a calibration; score then equals raw."""
     caller.require("admin", collection)
-    return answer_response(CalibrationDescription.of(caller.backend.thresholds.deactivate(collection, id)))
+    return answer_response(CalibrationDescription.of(caller.backend.get(ThresholdService).deactivate(collection, id)))
 
 
 @router.delete("/{id}", response_model=DeletedCalibration, summary="Delete a calibration", responses=problems(409))
@@ -199,5 +198,5 @@ def deactivate_calibration(collection: CollectionPath, id: CalibrationId, caller
 def delete_calibration(collection: CollectionPath, id: CalibrationId, caller: CallerDependency) -> Response:
     """Delete an inactive calibration. Thresholds that were set under it still select the same hits."""
     caller.require("admin", collection)
-    caller.backend.thresholds.delete(collection, id)
+    caller.backend.get(ThresholdService).delete(collection, id)
     return answer_response(DeletedCalibration(id))

@@ -10,6 +10,7 @@ from app.answers import described
 from app.collections.answers import CollectionDescription, CollectionList, DeletedCollection
 from app.collections.bounds import span_bounds
 from app.collections.recipes import CollectionOptions
+from app.collections.service import CollectionService
 from app.http.auth import CallerDependency
 from app.http.openapi import api_router, problems
 from app.http.responses import answer_response
@@ -65,7 +66,9 @@ class CreateCollectionBody(RecipeBody):
 def list_collections(caller: CallerDependency) -> Response:
     """List the collections that the caller may search."""
     caller.require_scope("search", confined=True)
-    return answer_response(caller.backend.collections.list(lambda name: caller.may("search", name), caller.reach))
+    return answer_response(
+        caller.backend.get(CollectionService).list(lambda name: caller.may("search", name), caller.reach)
+    )
 
 
 @router.get(
@@ -74,7 +77,7 @@ def list_collections(caller: CallerDependency) -> Response:
 def get_collection(collection: CollectionPath, caller: CallerDependency) -> Response:
     """Describe a collection."""
     reach = caller.confine("search", collection)
-    return answer_response(caller.backend.collections.describe(collection, reach))
+    return answer_response(caller.backend.get(CollectionService).describe(collection, reach))
 
 
 @router.put(
@@ -89,7 +92,7 @@ async def create_collection(
     """Create a collection: 201, or 200 if it exists with the same recipe."""
     caller.require_name(collection, "collection")
     backend, options = caller.backend, (body or CreateCollectionBody()).recipe()
-    created = await backend.writing.run(lambda: backend.collections.create(collection, options))
+    created = await backend.writing.run(lambda: backend.get(CollectionService).create(collection, options))
     return answer_response(CollectionDescription.of(created.collection), 201 if created.is_new else 200)
 
 
@@ -100,5 +103,5 @@ async def delete_collection(collection: CollectionPath, caller: CallerDependency
     """Delete a collection with all its data; running searches finish."""
     caller.require("admin", collection)
     backend = caller.backend
-    deleted = await backend.writing.run(lambda: backend.collections.delete(collection))
+    deleted = await backend.writing.run(lambda: backend.get(CollectionService).delete(collection))
     return answer_response(deleted)

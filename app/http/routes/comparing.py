@@ -9,6 +9,7 @@ from app.http.auth import Caller, CallerDependency
 from app.http.openapi import api_router, problems
 from app.http.responses import answer_response
 from app.requests import Body, CollectionName, DocumentId
+from app.texts.comparing import CompareService
 from app.texts.comparing_answers import (
     MAX_CHOSEN,
     MAX_COMPARED,
@@ -22,6 +23,7 @@ from app.texts.comparing_answers import (
 )
 from app.texts.requests import StorableText, TextInput
 from app.texts.span_answers import MAX_TEXTS, check_size
+from app.texts.summaries import SummaryService
 from indexer.engine.query import Filter
 from indexer.segments.text import OffsetUnit
 
@@ -110,7 +112,7 @@ async def compare(body: CompareBody, caller: CallerDependency) -> Response:
     reach_of(caller, body.collection)  # none of its documents is read
     backend = caller.backend
     request = CompareRequest(body.first, body.second, body.collection)
-    answer = await backend.texts.run(lambda: backend.comparing.compare(request), backend.limits.deadline_s)
+    answer = await backend.texts.run(lambda: backend.get(CompareService).compare(request), backend.limits.deadline_s)
     return answer_response(answer)
 
 
@@ -119,7 +121,9 @@ async def summarize(body: SummaryBody, caller: CallerDependency) -> Response:
     """Choose the sentences of documents, of hits or of given texts that cover their words best."""
     backend, request = caller.backend, body.request(reach_of(caller, body.collection))
     caller.note([*body.document_ids, *(span.document_id for span in body.spans)])
-    answer = await backend.texts.run(lambda: backend.summaries.summarize(request), backend.limits.write_deadline_s)
+    answer = await backend.texts.run(
+        lambda: backend.get(SummaryService).summarize(request), backend.limits.write_deadline_s
+    )
     return answer_response(answer)
 
 

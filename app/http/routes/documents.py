@@ -14,18 +14,19 @@ from app.collections.documents import (
     ChangedDocument,
     DeletedByFilter,
     DeletedDocuments,
+    DocumentService,
     WrittenDocument,
     WrittenDocuments,
 )
-from app.collections.reading import DocumentPage, StoredDocument
+from app.collections.reading import DocumentPage, DocumentReader, StoredDocument
 from app.cursors import MAX_LISTED
 from app.http.auth import Caller, CallerDependency
 from app.http.openapi import api_router, problems
 from app.http.receiving import upload_as_task
 from app.http.responses import answer_response
-from app.http.schemas import ChangeDocumentBody, CollectionPath, DeleteBody, DeleteByFilterBody
+from app.http.schemas import ChangeDocumentBody, CollectionPath, DeleteBody, DeleteByFilterBody, QueryFilter
 from app.http.uploads import require_own_ids, uploads, with_own_ids
-from app.requests import DocumentId, filter_of
+from app.requests import DocumentId
 from app.tasks.answers import TaskDescription
 from indexer.segments.text import OffsetUnit
 from models.errors import InvalidInput
@@ -76,19 +77,13 @@ _SENT: dict[str, Any] = {
 def list_documents(
     collection: CollectionPath,
     caller: CallerDependency,
+    filter: QueryFilter,
     limit: Annotated[int, Query(ge=1, le=MAX_LISTED, description="Maximum number of documents.")] = 100,
     cursor: Annotated[str | None, Query(description="The `cursor` of the previous page.")] = None,
-    filter: Annotated[
-        str | None,
-        Query(
-            description="A filter as in a search: an expression such as `duration >= 600`, or JSON, "
-            '`{"document": {...}, "part": {...}}`. A document passes what is asked of parts if one of them does.'
-        ),
-    ] = None,
 ) -> Response:
     """List the documents of a collection by id, with their metadata and the beginnings of their texts."""
-    chosen = caller.confine("search", collection, filter_of(filter))
-    return answer_response(caller.backend.reader.list(collection, limit, cursor, chosen))
+    chosen = caller.confine("search", collection, filter)
+    return answer_response(caller.backend.get(DocumentReader).list(collection, limit, cursor, chosen))
 
 
 @router.get("/{document_id:id}", response_model=StoredDocument, summary="Read a document")
@@ -108,9 +103,9 @@ async def get_document(
     backend = caller.backend
     if start or end is not None:
         end = sys.maxsize if end is None else end
-        read = partial(backend.reader.excerpt, collection, document_id, start, end, offset_unit, reach)
+        read = partial(backend.get(DocumentReader).excerpt, collection, document_id, start, end, offset_unit, reach)
     else:
-        read = partial(backend.reader.get, collection, document_id, offset_unit, reach)
+        read = partial(backend.get(DocumentReader).get, collection, document_id, offset_unit, reach)
     return answer_response(await backend.read(collection, read))
 
 
@@ -129,16 +124,16 @@ async def put_documents(collection: CollectionPath, request: Request, caller: Ca
     always = require_own_ids(caller.confine("index", collection)).always
     body, content_type = await request.body(), request.headers.get("content-type", "")
     backend = caller.backend
-    items = await backend.write(lambda: uploads(body, content_type))
-    if always is not None:  # such a key sees no tasks
-        items = with_own_ids(items, always)
+    items = await backend.write(lambda: with_own_ids(uploads(body, content_type), always))
     documents = [each for each in items if isinstance(each, Document)]
     caller.note(document.id for document in documents)
-    is_long = len(body) > _TASK_FROM_BYTES and always is None
+    is_long = len(body) > _TASK_FROM_BYTES and always is None  # a key with a filter sees no tasks
     if is_long and documents and await asyncio.to_thread(backend.stores_text, collection):
         answer = await upload_as_task(backend, collection, items)
         return answer_response(answer, 200 if isinstance(answer, WrittenDocuments) else 202)
-    written = await backend.writing.write(collection, partial(backend.documents.upsert, collection, documents))
+    written = await backend.writing.write(
+        collection, partial(backend.get(DocumentService).upsert, collection, documents)
+    )
     results = [
         WrittenDocument.of(written.outcomes[item.id])
         if isinstance(item, Document)
@@ -155,7 +150,7 @@ async def delete_documents_by_filter(
     """Delete all documents that pass a filter, which must not be empty; says how many."""
     filter = caller.confine("index", collection, body.filter.filter())
     backend = caller.backend
-    delete = partial(backend.documents.delete_matching, collection, filter, dry_run=body.dry_run)
+    delete = partial(backend.get(DocumentService).delete_matching, collection, filter, dry_run=body.dry_run)
     return answer_response(await backend.writing.write(collection, delete))
 
 
@@ -168,7 +163,7 @@ async def change_document(
     """Set and remove keys of a document's metadata. Its text is not encoded again."""
     reach = caller.confine("index", collection)
     backend = caller.backend
-    change = partial(backend.documents.change, collection, document_id, body.metadata, body.remove, reach)
+    change = partial(backend.get(DocumentService).change, collection, document_id, body.metadata, body.remove, reach)
     return answer_response(await backend.writing.write(collection, change))
 
 
@@ -200,5 +195,5 @@ async def _delete(caller: Caller, collection: str, ids: Sequence[str]) -> Respon
     reach = caller.confine("index", collection)
     caller.note(ids)
     backend = caller.backend
-    delete = partial(backend.documents.delete, collection, ids, reach)
+    delete = partial(backend.get(DocumentService).delete, collection, ids, reach)
     return answer_response(await backend.writing.write(collection, delete))

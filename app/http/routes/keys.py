@@ -9,9 +9,8 @@ from pydantic import AwareDatetime, ConfigDict, Field
 from starlette.responses import Response
 
 from app.answers import described
-from app.http.auth import CallerDependency
+from app.http.auth import CallerDependency, in_pool
 from app.http.openapi import api_router, problems
-from app.http.pools import in_pool
 from app.http.responses import answer_response
 from app.requests import MAX_NAME, Body, CollectionName, ExpressionField
 from indexer.catalog.keys import MAX_RATE, Key, Scope, create_key, list_keys, revoke_key

@@ -1,5 +1,6 @@
 """``/admin/collections/{collection}/label-candidates``: pairs of a phrase and a span to label."""
 
+import asyncio
 from dataclasses import replace
 from typing import Annotated
 
@@ -15,6 +16,7 @@ from app.calibration.label_candidates import (
     LabelCandidatesRequest,
 )
 from app.calibration.labels import FEWEST
+from app.calibration.service import ThresholdService
 from app.http.auth import CallerDependency
 from app.http.openapi import api_router, problems
 from app.http.responses import answer_response
@@ -63,10 +65,10 @@ async def propose_label_candidates(
     collection: CollectionPath, query: Annotated[LabelCandidatesQuery, Query()], caller: CallerDependency
 ) -> Response:
     """Draw pairs with known probabilities from strata of raw, most of them near the threshold."""
-    request = query.request(collection)
+    request = await asyncio.to_thread(query.request, collection)
     request = replace(request, filter=caller.confine("admin", collection, request.filter))
     backend = caller.backend
     candidates = await backend.tuning.run(
-        lambda: backend.thresholds.candidates(request), backend.limits.write_deadline_s
+        lambda: backend.get(ThresholdService).candidates(request), backend.limits.write_deadline_s
     )
     return answer_response(candidates)

@@ -13,7 +13,7 @@ from app.http.openapi import api_router, problems
 from app.http.responses import answer_response
 from app.http.schemas import CollectionPath, QueryTag
 from app.phrases.answers import EventPage, MatchText
-from app.phrases.service import MAX_EVENTS
+from app.phrases.service import MAX_EVENTS, PhraseService
 from app.requests import MAX_CONTEXT, QueryText
 from indexer.phrases import EventFilter
 
@@ -38,7 +38,7 @@ def read_matches(
     """Read the events after a cursor. Send the returned cursor with the next request."""
     reach = caller.confine("search", collection)
     filter = EventFilter(tuple(phrase or ()), tuple(tag or ()))
-    return answer_response(caller.backend.phrases.events(collection, limit, cursor, filter, reach))
+    return answer_response(caller.backend.get(PhraseService).events(collection, limit, cursor, filter, reach))
 
 
 _STREAMED: dict[int | str, dict[str, Any]] = {
@@ -73,7 +73,7 @@ async def stream_matches(
     """Read the events after a cursor as server-sent events, and then those that arrive."""
     reach = caller.confine("search", collection)
     chosen = EventFilter(tuple(phrase or ()), tuple(tag or ()))
-    followed = partial(caller.backend.phrases.follow, collection, MAX_EVENTS, filter=chosen, reach=reach)
+    followed = partial(caller.backend.get(PhraseService).follow, collection, MAX_EVENTS, filter=chosen, reach=reach)
     page = await asyncio.to_thread(followed, last_event_id or cursor)
     return EventStream(caller.backend.events.places, event_stream(caller.backend.events, followed, page, wait))
 
@@ -89,4 +89,4 @@ def get_match(
 ) -> Response:
     """Read a match that stands, with its text and its neighbours."""
     reach = caller.confine("search", collection)
-    return answer_response(caller.backend.phrases.match(collection, match, context, reach))
+    return answer_response(caller.backend.get(PhraseService).match(collection, match, context, reach))

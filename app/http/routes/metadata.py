@@ -5,13 +5,12 @@ from typing import Annotated
 from fastapi import Query
 from starlette.responses import Response
 
-from app.collections.reading import MetadataCounts
+from app.collections.reading import DocumentReader, MetadataCounts
 from app.cursors import MAX_LISTED
 from app.http.auth import CallerDependency
 from app.http.openapi import api_router, problems
 from app.http.responses import answer_response
-from app.http.schemas import CollectionPath
-from app.requests import filter_of
+from app.http.schemas import CollectionPath, QueryFilter
 
 router = api_router(
     prefix="/collections/{collection}/metadata", tags=["documents"], responses=problems(401, 403, 404, 422)
@@ -22,20 +21,14 @@ router = api_router(
 def count_metadata(
     collection: CollectionPath,
     caller: CallerDependency,
+    filter: QueryFilter,
     limit: Annotated[
         int,
         Query(
             ge=1, le=MAX_LISTED, description="Maximum number of values of a key; `distinct` says how many there are."
         ),
     ] = 20,
-    filter: Annotated[
-        str | None,
-        Query(
-            description="A filter as in a search: an expression such as `duration >= 600`, or JSON, "
-            '`{"document": {...}, "part": {...}}`.'
-        ),
-    ] = None,
 ) -> Response:
     """Count the documents that have each value of the collection's metadata, and pass a filter."""
-    chosen = caller.confine("search", collection, filter_of(filter))
-    return answer_response(caller.backend.reader.metadata(collection, limit, chosen))
+    chosen = caller.confine("search", collection, filter)
+    return answer_response(caller.backend.get(DocumentReader).metadata(collection, limit, chosen))

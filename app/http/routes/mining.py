@@ -6,14 +6,15 @@ from fastapi import Path, Request
 from pydantic_core import from_json
 from starlette.responses import FileResponse, Response
 
-from app.http.auth import CallerDependency
+from app.http.auth import CallerDependency, in_pool
 from app.http.openapi import api_router, file_of, problems
-from app.http.pools import in_pool
 from app.http.responses import answer_response
+from app.mining.mining import MiningService
 from app.mining.tables import TableName, check_format
 from app.requests import MiningRequest
 from app.tabular import MEDIA_TYPES
 from app.tasks.answers import TaskDescription
+from app.tasks.service import TaskService
 
 router = api_router(prefix="/mine", tags=["search"], responses=problems(401, 403, 404, 409, 422))
 Id = Annotated[str, Path(description="The task's id.", max_length=200)]
@@ -42,8 +43,8 @@ async def mine(body: MiningRequest, request: Request, caller: CallerDependency) 
     raw, backend = await request.body(), caller.backend
 
     def add() -> TaskDescription:
-        backend.mining.check(body)
-        return backend.tasks.add("mine", body.collection, {"request": from_json(raw)}, len(raw))
+        backend.get(MiningService).check(body)
+        return backend.get(TaskService).add("mine", body.collection, {"request": from_json(raw)}, len(raw))
 
     return answer_response(await backend.write(add), 202)
 
@@ -54,7 +55,7 @@ def get_mined(id: Id, table: Table, caller: CallerDependency) -> Response:
     """Send a table of a mining that is done; ranges are supported."""
     caller.require_scope("search")
     caller.require_scope("index")
-    path, form = caller.backend.tasks.table(
+    path, form = caller.backend.get(TaskService).table(
         id, table, lambda name: caller.may("search", name) and caller.may("index", name)
     )
     return FileResponse(path, media_type=MEDIA_TYPES[form], filename=f"{table}-{id}.{form}")

@@ -8,15 +8,17 @@ from pydantic import AfterValidator, ConfigDict, Field
 from starlette.responses import Response
 
 from app.calibration.answers import ThresholdHistory
+from app.collections.jobs import CollectionJobs
 from app.cursors import MAX_LISTED
-from app.http.auth import CallerDependency
+from app.http.auth import CallerDependency, in_pool
 from app.http.openapi import api_router, problems
-from app.http.pools import in_pool
 from app.http.responses import answer_response
 from app.http.schemas import CollectionPath, Note, QueryTag
 from app.http.uploads import phrase_uploads
 from app.phrases.answers import DeletedPhrase, ImportedPhrases, PhraseDescription, PhrasePage
+from app.phrases.service import PhraseService
 from app.requests import NUMBER_OR_AUTO, Body, FilterBody, QueryText, Similarity
+from app.tasks.backfilling import Backfilling
 from indexer.catalog.names import MAX_PHRASE_NAME, MAX_TAGS, checked_phrase_name, checked_tags
 from indexer.indexing.matching import Rematched
 from indexer.phrases import Phrase, PhraseChanges, PhraseDraft
@@ -146,7 +148,7 @@ def list_phrases(
 ) -> Response:
     """List the saved phrases of a collection, by name."""
     caller.require("search", collection)
-    return answer_response(caller.backend.phrases.list(collection, limit, cursor, tag or ()))
+    return answer_response(caller.backend.get(PhraseService).list(collection, limit, cursor, tag or ()))
 
 
 @router.post("", response_model=PhraseDescription, summary="Save a phrase", responses=_WRITE)
@@ -154,7 +156,7 @@ async def create_phrase(collection: CollectionPath, body: NewPhraseBody, caller:
     """Save a phrase under a new name. It is matched against the documents that are there, and every new one."""
     caller.require("index", collection)
     backend, draft = caller.backend, body.draft()
-    add = partial(backend.backfilling.add, collection, draft, backfill=body.backfill)
+    add = partial(backend.get(Backfilling).add, collection, draft, backfill=body.backfill)
     return answer_response(await backend.writing.run(add))
 
 
@@ -174,7 +176,7 @@ async def import_phrases(
     body, content_type = await request.body(), request.headers.get("content-type", "")
     backend = caller.backend
     lines = await backend.write(lambda: phrase_uploads(body, content_type))
-    put = partial(backend.backfilling.put, collection, lines, backfill=backfill)
+    put = partial(backend.get(Backfilling).put, collection, lines, backfill=backfill)
     return answer_response(await backend.writing.run(put))
 
 
@@ -182,7 +184,7 @@ async def import_phrases(
 def get_phrase(collection: CollectionPath, name: Name, caller: CallerDependency) -> Response:
     """Read a phrase, and the threshold that applies to it."""
     caller.require("search", collection)
-    return _answer(caller.backend.phrases.get(collection, name))
+    return _answer(caller.backend.get(PhraseService).get(collection, name))
 
 
 @router.patch("/{name}", response_model=PhraseDescription, summary="Change a phrase", responses=_WRITE)
@@ -192,7 +194,7 @@ async def change_phrase(
     """Change fields of a phrase. If text, filter or likely_only change, its matches are withdrawn and found anew."""
     caller.require("index", collection)
     backend, changes = caller.backend, body.changes()
-    change = partial(backend.backfilling.change, collection, name, changes, backfill=body.backfill)
+    change = partial(backend.get(Backfilling).change, collection, name, changes, backfill=body.backfill)
     return answer_response(await backend.writing.run(change))
 
 
@@ -201,7 +203,7 @@ async def change_phrase(
 def delete_phrase(collection: CollectionPath, name: Name, caller: CallerDependency) -> Response:
     """Delete a phrase with its thresholds; its matches are withdrawn."""
     caller.require("index", collection)
-    caller.backend.phrases.delete_one(collection, name)
+    caller.backend.get(PhraseService).delete_one(collection, name)
     return answer_response(DeletedPhrase(name))
 
 
@@ -212,7 +214,7 @@ async def backfill_phrase(collection: CollectionPath, name: Name, caller: Caller
     """Update the phrase's matches to the current hits of a search with its threshold."""
     caller.require("index", collection)
     backend = caller.backend
-    rematched = await backend.writing.run(lambda: backend.jobs.backfill(collection, [name]))
+    rematched = await backend.writing.run(lambda: backend.get(CollectionJobs).backfill(collection, [name]))
     return answer_response(rematched)
 
 
@@ -231,7 +233,7 @@ def put_phrase_threshold(
 ) -> Response:
     """Set the phrase's own threshold for later documents; existing matches are unchanged."""
     caller.require("index", collection)
-    return _answer(caller.backend.phrases.set_threshold(collection, name, body.value, body.on, body.note))
+    return _answer(caller.backend.get(PhraseService).set_threshold(collection, name, body.value, body.on, body.note))
 
 
 @router.get(
@@ -240,7 +242,7 @@ def put_phrase_threshold(
 def get_phrase_threshold_history(collection: CollectionPath, name: Name, caller: CallerDependency) -> Response:
     """List all changes, the newest first."""
     caller.require("search", collection)
-    return answer_response(ThresholdHistory(caller.backend.phrases.threshold_history(collection, name)))
+    return answer_response(ThresholdHistory(caller.backend.get(PhraseService).threshold_history(collection, name)))
 
 
 @router.post(
@@ -256,7 +258,7 @@ def undo_phrase_threshold(
     """Undo the last change; a second call undoes the change before it."""
     caller.require("index", collection)
     note = "" if body is None else body.note
-    return _answer(caller.backend.phrases.undo_threshold(collection, name, note))
+    return _answer(caller.backend.get(PhraseService).undo_threshold(collection, name, note))
 
 
 def _answer(phrase: Phrase) -> Response:

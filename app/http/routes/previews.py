@@ -3,6 +3,7 @@
 from starlette.responses import Response
 
 from app.calibration.preview import Preview
+from app.calibration.service import ThresholdService
 from app.http.auth import CallerDependency
 from app.http.openapi import api_router, problems
 from app.http.responses import answer_response
@@ -24,5 +25,7 @@ async def preview_threshold(collection: CollectionPath, body: PreviewOptions, ca
     if body.saved:  # saved phrases belong to all who share the collection
         caller.require("admin", collection)
     backend, request = caller.backend, converted(body, PreviewRequest, collection=collection, filter=filter)
-    preview = await backend.tuning.run(lambda: backend.thresholds.preview(request), backend.limits.write_deadline_s)
+    preview = await backend.tuning.run(
+        lambda: backend.get(ThresholdService).preview(request), backend.limits.write_deadline_s
+    )
     return answer_response(preview)

@@ -22,6 +22,7 @@ from app.texts.restored_answers import (
     StoredSpans,
     TextVectors,
 )
+from app.texts.restoring import RestoreService
 from indexer.engine.query import Filter
 from models.encoders.restorable.base import Memory
 from models.errors import InvalidInput
@@ -107,7 +108,7 @@ async def make_vectors(body: VectorsBody, caller: CallerDependency) -> Response:
     caller.require_scope("search", confined=True)
     backend = caller.backend
     answer = await backend.restore_lane.run(
-        lambda: backend.restoring.vectors(body.texts), backend.limits.write_deadline_s
+        lambda: backend.get(RestoreService).vectors(body.texts), backend.limits.write_deadline_s
     )
     return answer_response(answer)
 
@@ -117,5 +118,7 @@ async def restore(body: RestoreBody, caller: CallerDependency) -> Response:
     """Write the texts of vectors, or of stored sentences, with the confidence of every token."""
     backend, request = caller.backend, body.request(reach_of(caller, body.collection))
     caller.note(span.document_id for span in body.spans)
-    answer = await backend.restore_lane.run(lambda: backend.restoring.restore(request), backend.limits.write_deadline_s)
+    answer = await backend.restore_lane.run(
+        lambda: backend.get(RestoreService).restore(request), backend.limits.write_deadline_s
+    )
     return answer_response(answer)

@@ -6,14 +6,14 @@ from fastapi import Path, Query
 from pydantic import ConfigDict, Field
 from starlette.responses import FileResponse, Response
 
-from app.collections.snapshots import SnapshotDescription, SnapshotList
-from app.http.auth import CallerDependency
+from app.collections.snapshots import SnapshotDescription, SnapshotList, SnapshotService
+from app.http.auth import CallerDependency, in_pool
 from app.http.openapi import api_router, file_of, problems
-from app.http.pools import in_pool
 from app.http.receiving import followed
 from app.http.responses import answer_response
 from app.requests import Body, CollectionName
 from app.tasks.answers import TaskDescription
+from app.tasks.service import TaskService
 
 router = api_router(
     prefix="/admin/collections/{collection}/snapshots", tags=["snapshots"], responses=problems(401, 403, 404, 422)
@@ -38,7 +38,7 @@ class RestoreSnapshotBody(Body):
 def list_snapshots(collection: Name, caller: CallerDependency) -> Response:
     """List the snapshots of a collection in the data folder, the newest first."""
     caller.require("admin", collection)
-    return answer_response(caller.backend.snapshots.list(collection))
+    return answer_response(caller.backend.get(SnapshotService).list(collection))
 
 
 @router.post("", status_code=202, response_model=TaskDescription, summary="Make a snapshot", responses=_WRITE)
@@ -46,7 +46,7 @@ async def create_snapshot(collection: Name, caller: CallerDependency, wait: Wait
     """Queue a task that makes a snapshot while the collection is searched and written to."""
     caller.require("admin", collection)
     backend = caller.backend
-    task = await backend.write(lambda: backend.tasks.add("snapshot", collection, {}))
+    task = await backend.write(lambda: backend.get(TaskService).add("snapshot", collection, {}))
     return answer_response(await followed(backend, task, wait), 202)
 
 
@@ -59,7 +59,7 @@ async def create_snapshot(collection: Name, caller: CallerDependency, wait: Wait
 def download_snapshot(collection: Name, id: Id, caller: CallerDependency) -> Response:
     """Send the file of a snapshot, which `spanseek snapshot restore` reads; ranges are supported."""
     caller.require("admin", collection)
-    path = caller.backend.snapshots.path(collection, id)
+    path = caller.backend.get(SnapshotService).path(collection, id)
     return FileResponse(path, media_type="application/x-tar", filename=f"{collection}-{id}.tar")
 
 
@@ -68,7 +68,7 @@ def download_snapshot(collection: Name, id: Id, caller: CallerDependency) -> Res
 def delete_snapshot(collection: Name, id: Id, caller: CallerDependency) -> Response:
     """Delete the file of a snapshot; the answer says what it held."""
     caller.require("admin", collection)
-    snapshots = caller.backend.snapshots
+    snapshots = caller.backend.get(SnapshotService)
     description = snapshots.get(collection, id)
     snapshots.delete(collection, id)
     return answer_response(description)
@@ -86,7 +86,7 @@ async def restore_snapshot(
     backend = caller.backend
 
     def queue() -> TaskDescription:
-        backend.snapshots.get(collection, id)
-        return backend.tasks.add_restore(collection, id, name)
+        backend.get(SnapshotService).get(collection, id)
+        return backend.get(TaskService).add_restore(collection, id, name)
 
     return answer_response(await followed(backend, await backend.write(queue), wait), 202)

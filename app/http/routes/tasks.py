@@ -13,9 +13,8 @@ from starlette.responses import Response, StreamingResponse
 
 from app.answers import described
 from app.cursors import MAX_LISTED
-from app.http.auth import Caller, CallerDependency
+from app.http.auth import Caller, CallerDependency, in_pool
 from app.http.openapi import LINES, api_router, problems
-from app.http.pools import in_pool
 from app.http.receiving import receive_file, receive_upload, task_or_wait
 from app.http.responses import answer_response
 from app.http.routes.calibrations import CalibrateBody
@@ -23,6 +22,7 @@ from app.http.routes.collections import RecipeBody
 from app.http.schemas import CollectionPath
 from app.requests import Body, CollectionName
 from app.tasks.answers import KindName, TaskDescription, TaskPage
+from app.tasks.service import TaskService
 from indexer.catalog.phrases import require_phrases
 from indexer.catalog.tasks import Status
 from models.types import JsonValue
@@ -217,7 +217,7 @@ def create_task(body: NewTaskBody, caller: CallerDependency) -> Response:
     if isinstance(body, BackfillTask):
         require_phrases(caller.backend.store.catalog, body.collection, body.phrases)
     size = len(to_json(body))
-    return answer_response(caller.backend.tasks.add(body.kind, body.collection, body.options(), size), 202)
+    return answer_response(caller.backend.get(TaskService).add(body.kind, body.collection, body.options(), size), 202)
 
 
 @router.get("/tasks", response_model=TaskPage, summary="List tasks")
@@ -235,7 +235,9 @@ def list_tasks(
     caller.require_scope("index")
     visible = None if caller.key is None else caller.key.collections
     names = visible if collection is None else [name for name in collection if caller.may("index", name)]
-    page = caller.backend.tasks.list(limit, cursor, collections=names, kinds=kind or (), statuses=status or ())
+    page = caller.backend.get(TaskService).list(
+        limit, cursor, collections=names, kinds=kind or (), statuses=status or ()
+    )
     return answer_response(page)
 
 
@@ -259,7 +261,7 @@ async def get_task_results(id: Id, caller: CallerDependency) -> Response:
     """One result for each line, up to the last published one: `line`, `id`, `status` and, if it failed, `error`."""
     caller.require_scope("index")
     backend = caller.backend
-    results = await backend.watching.run(partial(backend.tasks.results, id, _visible(caller)))
+    results = await backend.watching.run(partial(backend.get(TaskService).results, id, _visible(caller)))
     return StreamingResponse(results, media_type="application/x-ndjson")
 
 
@@ -268,7 +270,7 @@ async def get_task_results(id: Id, caller: CallerDependency) -> Response:
 def cancel_task(id: Id, caller: CallerDependency) -> Response:
     """Cancel a task: at once while it waits, soon while it runs. What it has published stays."""
     caller.require_scope("index")
-    return answer_response(caller.backend.tasks.cancel(id, _visible(caller)))
+    return answer_response(caller.backend.get(TaskService).cancel(id, _visible(caller)))
 
 
 def _visible(caller: Caller) -> Callable[[str], bool]:

@@ -8,9 +8,9 @@ from starlette.responses import Response
 
 from app.calibration.answers import ModeThreshold, ModeThresholds, PhraseThresholds, ThresholdHistory
 from app.calibration.phrase_thresholds import PhraseThresholdsRequest
-from app.http.auth import CallerDependency
+from app.calibration.service import ThresholdService
+from app.http.auth import CallerDependency, in_pool
 from app.http.openapi import api_router, problems
-from app.http.pools import in_pool
 from app.http.responses import answer_response
 from app.http.routes.calibrations import LABELS, LabelBody, labels_of
 from app.http.schemas import CollectionPath, Note
@@ -62,7 +62,7 @@ class ProposeBody(Body):
 def get_thresholds(collection: CollectionPath, caller: CallerDependency) -> Response:
     """List the threshold of every mode, under the active calibration."""
     caller.require("admin", collection)
-    return answer_response(ModeThresholds(caller.backend.thresholds.thresholds(collection)))
+    return answer_response(ModeThresholds(caller.backend.get(ThresholdService).thresholds(collection)))
 
 
 @router.put("", response_model=ModeThreshold, summary="Set a threshold", responses=problems(507))
@@ -70,7 +70,7 @@ def get_thresholds(collection: CollectionPath, caller: CallerDependency) -> Resp
 def put_threshold(collection: CollectionPath, body: PutThresholdBody, caller: CallerDependency) -> Response:
     """Set the default threshold of searches; null removes it."""
     caller.require("admin", collection)
-    service = caller.backend.thresholds
+    service = caller.backend.get(ThresholdService)
     return answer_response(service.set(collection, body.mode, body.value, body.on, body.note))
 
 
@@ -80,7 +80,9 @@ async def propose_thresholds(collection: CollectionPath, body: ProposeBody, call
     caller.require("admin", collection)
     backend = caller.backend
     request = body.request(collection)
-    proposed = await backend.tuning.run(lambda: backend.thresholds.propose(request), backend.limits.write_deadline_s)
+    proposed = await backend.tuning.run(
+        lambda: backend.get(ThresholdService).propose(request), backend.limits.write_deadline_s
+    )
     return answer_response(PhraseThresholds(proposed))
 
 
@@ -92,7 +94,7 @@ def get_threshold_history(
 ) -> Response:
     """List all changes, the newest first."""
     caller.require("admin", collection)
-    return answer_response(ThresholdHistory(caller.backend.thresholds.history(collection, mode)))
+    return answer_response(ThresholdHistory(caller.backend.get(ThresholdService).history(collection, mode)))
 
 
 @router.post("/undo", response_model=ModeThreshold, summary="Take a change back", responses=problems(409, 507))
@@ -101,4 +103,4 @@ def undo_threshold(collection: CollectionPath, caller: CallerDependency, body: U
     """Undo the last change; a second call undoes the change before it."""
     caller.require("admin", collection)
     undo = body or UndoBody(mode="best_span", note="")
-    return answer_response(caller.backend.thresholds.undo(collection, undo.mode, undo.note))
+    return answer_response(caller.backend.get(ThresholdService).undo(collection, undo.mode, undo.note))

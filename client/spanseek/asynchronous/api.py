@@ -862,22 +862,22 @@ class AsyncApi:
         )
 
     def export_documents(
-        self, collection: str, *, filter: str | None = None, cursor: str | None = None, offset: int | None = None
+        self, collection: str, *, cursor: str | None = None, offset: int | None = None, filter: str | None = None
     ) -> AsyncIterator[dict[str, Any]]:
         """Stream the documents of one generation that pass a filter, with their texts, in the format that
         `Accept` names.
 
         NDJSON, without it, has a document a line, CSV and Parquet have a row for each part.
 
-        - ``filter``: A filter as in a search: an expression such as `duration >= 600`, or JSON, `{"document":
-          {...}, "part": {...}}`.
         - ``cursor``: `Spanseek-Cursor` of an export that was cut off.
         - ``offset``: The number of documents to leave out.
+        - ``filter``: A filter as in a search: an expression such as `duration >= 600`, or JSON, `{"document":
+          {...}, "part": {...}}`. A document passes what is asked of parts if one of them does.
         """
         return self._transport.lines(
             "GET",
             f"/collections/{quoted(collection)}/export",
-            params={"filter": filter, "cursor": cursor, "offset": offset},
+            params={"cursor": cursor, "offset": offset, "filter": filter},
             repeatable=True,
         )
 
@@ -888,7 +888,7 @@ class AsyncApi:
 
         - ``limit``: Maximum number of values of a key; `distinct` says how many there are.
         - ``filter``: A filter as in a search: an expression such as `duration >= 600`, or JSON, `{"document":
-          {...}, "part": {...}}`.
+          {...}, "part": {...}}`. A document passes what is asked of parts if one of them does.
         """
         return read(
             models.MetadataCounts,
@@ -1212,177 +1212,6 @@ class AsyncApi:
                     "GET",
                     f"/collections/{quoted(collection)}/matches/{quoted(match)}",
                     params={"context": context},
-                    repeatable=True,
-                )
-            ).content,
-        )
-
-    async def list_webhooks(self, collection: str) -> models.WebhookList:
-        """List the webhooks of a collection, and whether they fail."""
-        return read(
-            models.WebhookList,
-            (
-                await self._transport.request("GET", f"/collections/{quoted(collection)}/webhooks", repeatable=True)
-            ).content,
-        )
-
-    async def create_webhook(
-        self,
-        collection: str,
-        *,
-        url: str,
-        matches: bool | None = None,
-        tasks: bool | None = None,
-        phrases: Sequence[str] | None = None,
-        tags: Sequence[str] | None = None,
-        from_beginning: bool | None = None,
-        paused: bool | None = None,
-        note: str | None = None,
-    ) -> models.WebhookDescription:
-        """Make a webhook. The answer has the secret of its signatures, which is never shown again.
-
-        - ``url``: Where deliveries are sent, by POST: an https:// URL of a public address.
-        - ``matches``: Send matches, and their withdrawals.
-        - ``tasks``: Send the ends of tasks.
-        - ``phrases``: Only the matches of these phrases; of all without any.
-        - ``tags``: Only the matches of phrases with one of these tags.
-        - ``from_beginning``: Also send the matches that are there.
-        - ``paused``: Send nothing for now; what happens meanwhile is sent later.
-        - ``note``: Stored with the webhook.
-        """
-        return read(
-            models.WebhookDescription,
-            (
-                await self._transport.request(
-                    "POST",
-                    f"/collections/{quoted(collection)}/webhooks",
-                    json={
-                        "url": url,
-                        "matches": matches,
-                        "tasks": tasks,
-                        "phrases": phrases,
-                        "tags": tags,
-                        "from_beginning": from_beginning,
-                        "paused": paused,
-                        "note": note,
-                    },
-                )
-            ).content,
-        )
-
-    async def get_webhook(self, collection: str, id: str) -> models.WebhookDescription:
-        """Read a webhook, and why it fails if it does."""
-        return read(
-            models.WebhookDescription,
-            (
-                await self._transport.request(
-                    "GET", f"/collections/{quoted(collection)}/webhooks/{quoted(id)}", repeatable=True
-                )
-            ).content,
-        )
-
-    async def change_webhook(
-        self,
-        collection: str,
-        id: str,
-        *,
-        url: str | None = None,
-        matches: bool | None = None,
-        tasks: bool | None = None,
-        phrases: Sequence[str] | None = None,
-        tags: Sequence[str] | None = None,
-        paused: bool | None = None,
-        note: str | None = None,
-    ) -> models.WebhookDescription:
-        """Change fields of a webhook; what it could not deliver is tried again at once.
-
-        - ``url``: A new URL.
-        - ``matches``: Whether matches are sent.
-        - ``tasks``: Whether the ends of tasks are sent.
-        - ``phrases``: Only the matches of these phrases from now on.
-        - ``tags``: Only the matches of phrases with one of these tags from now on.
-        - ``paused``: Whether it is paused.
-        - ``note``: A new note.
-        """
-        return read(
-            models.WebhookDescription,
-            (
-                await self._transport.request(
-                    "PATCH",
-                    f"/collections/{quoted(collection)}/webhooks/{quoted(id)}",
-                    json={
-                        "url": url,
-                        "matches": matches,
-                        "tasks": tasks,
-                        "phrases": phrases,
-                        "tags": tags,
-                        "paused": paused,
-                        "note": note,
-                    },
-                )
-            ).content,
-        )
-
-    async def delete_webhook(self, collection: str, id: str) -> models.DeletedWebhook:
-        """Delete a webhook, with its dead letters."""
-        return read(
-            models.DeletedWebhook,
-            (
-                await self._transport.request(
-                    "DELETE", f"/collections/{quoted(collection)}/webhooks/{quoted(id)}", repeatable=True
-                )
-            ).content,
-        )
-
-    async def renew_webhook_secret(self, collection: str, id: str) -> models.WebhookDescription:
-        """Give a webhook a new secret, for all deliveries from now on. The answer has it, and no later one."""
-        return read(
-            models.WebhookDescription,
-            (
-                await self._transport.request("POST", f"/collections/{quoted(collection)}/webhooks/{quoted(id)}/secret")
-            ).content,
-        )
-
-    async def list_dead_letters(
-        self, collection: str, id: str, *, limit: int | None = None, after: int | None = None
-    ) -> models.DeadLetterPage:
-        """List the deliveries that failed for too long, the oldest first.
-
-        - ``limit``: Maximum number of dead letters.
-        - ``after``: The number of the last one of the page before.
-        """
-        return read(
-            models.DeadLetterPage,
-            (
-                await self._transport.request(
-                    "GET",
-                    f"/collections/{quoted(collection)}/webhooks/{quoted(id)}/dead-letters",
-                    params={"limit": limit, "after": after},
-                    repeatable=True,
-                )
-            ).content,
-        )
-
-    async def send_dead_letter(self, collection: str, id: str, number: str) -> models.LetterStatus:
-        """Send a dead letter again, before anything else of its webhook."""
-        return read(
-            models.LetterStatus,
-            (
-                await self._transport.request(
-                    "POST",
-                    f"/collections/{quoted(collection)}/webhooks/{quoted(id)}/dead-letters/{quoted(number)}/send",
-                )
-            ).content,
-        )
-
-    async def delete_dead_letter(self, collection: str, id: str, number: str) -> models.LetterStatus:
-        """Delete a dead letter: it is never sent."""
-        return read(
-            models.LetterStatus,
-            (
-                await self._transport.request(
-                    "DELETE",
-                    f"/collections/{quoted(collection)}/webhooks/{quoted(id)}/dead-letters/{quoted(number)}",
                     repeatable=True,
                 )
             ).content,
@@ -2025,6 +1854,177 @@ class AsyncApi:
         """
         return read(
             models.ClusterState, (await self._transport.request("GET", "/admin/cluster", repeatable=True)).content
+        )
+
+    async def list_webhooks(self, collection: str) -> models.WebhookList:
+        """List the webhooks of a collection, and whether they fail."""
+        return read(
+            models.WebhookList,
+            (
+                await self._transport.request("GET", f"/collections/{quoted(collection)}/webhooks", repeatable=True)
+            ).content,
+        )
+
+    async def create_webhook(
+        self,
+        collection: str,
+        *,
+        url: str,
+        matches: bool | None = None,
+        tasks: bool | None = None,
+        phrases: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        from_beginning: bool | None = None,
+        paused: bool | None = None,
+        note: str | None = None,
+    ) -> models.WebhookDescription:
+        """Make a webhook. The answer has the secret of its signatures, which is never shown again.
+
+        - ``url``: Where deliveries are sent, by POST: an https:// URL of a public address.
+        - ``matches``: Send matches, and their withdrawals.
+        - ``tasks``: Send the ends of tasks.
+        - ``phrases``: Only the matches of these phrases; of all without any.
+        - ``tags``: Only the matches of phrases with one of these tags.
+        - ``from_beginning``: Also send the matches that are there.
+        - ``paused``: Send nothing for now; what happens meanwhile is sent later.
+        - ``note``: Stored with the webhook.
+        """
+        return read(
+            models.WebhookDescription,
+            (
+                await self._transport.request(
+                    "POST",
+                    f"/collections/{quoted(collection)}/webhooks",
+                    json={
+                        "url": url,
+                        "matches": matches,
+                        "tasks": tasks,
+                        "phrases": phrases,
+                        "tags": tags,
+                        "from_beginning": from_beginning,
+                        "paused": paused,
+                        "note": note,
+                    },
+                )
+            ).content,
+        )
+
+    async def get_webhook(self, collection: str, id: str) -> models.WebhookDescription:
+        """Read a webhook, and why it fails if it does."""
+        return read(
+            models.WebhookDescription,
+            (
+                await self._transport.request(
+                    "GET", f"/collections/{quoted(collection)}/webhooks/{quoted(id)}", repeatable=True
+                )
+            ).content,
+        )
+
+    async def change_webhook(
+        self,
+        collection: str,
+        id: str,
+        *,
+        url: str | None = None,
+        matches: bool | None = None,
+        tasks: bool | None = None,
+        phrases: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        paused: bool | None = None,
+        note: str | None = None,
+    ) -> models.WebhookDescription:
+        """Change fields of a webhook; what it could not deliver is tried again at once.
+
+        - ``url``: A new URL.
+        - ``matches``: Whether matches are sent.
+        - ``tasks``: Whether the ends of tasks are sent.
+        - ``phrases``: Only the matches of these phrases from now on.
+        - ``tags``: Only the matches of phrases with one of these tags from now on.
+        - ``paused``: Whether it is paused.
+        - ``note``: A new note.
+        """
+        return read(
+            models.WebhookDescription,
+            (
+                await self._transport.request(
+                    "PATCH",
+                    f"/collections/{quoted(collection)}/webhooks/{quoted(id)}",
+                    json={
+                        "url": url,
+                        "matches": matches,
+                        "tasks": tasks,
+                        "phrases": phrases,
+                        "tags": tags,
+                        "paused": paused,
+                        "note": note,
+                    },
+                )
+            ).content,
+        )
+
+    async def delete_webhook(self, collection: str, id: str) -> models.DeletedWebhook:
+        """Delete a webhook, with its dead letters."""
+        return read(
+            models.DeletedWebhook,
+            (
+                await self._transport.request(
+                    "DELETE", f"/collections/{quoted(collection)}/webhooks/{quoted(id)}", repeatable=True
+                )
+            ).content,
+        )
+
+    async def renew_webhook_secret(self, collection: str, id: str) -> models.WebhookDescription:
+        """Give a webhook a new secret, for all deliveries from now on. The answer has it, and no later one."""
+        return read(
+            models.WebhookDescription,
+            (
+                await self._transport.request("POST", f"/collections/{quoted(collection)}/webhooks/{quoted(id)}/secret")
+            ).content,
+        )
+
+    async def list_dead_letters(
+        self, collection: str, id: str, *, limit: int | None = None, after: int | None = None
+    ) -> models.DeadLetterPage:
+        """List the deliveries that failed for too long, the oldest first.
+
+        - ``limit``: Maximum number of dead letters.
+        - ``after``: The number of the last one of the page before.
+        """
+        return read(
+            models.DeadLetterPage,
+            (
+                await self._transport.request(
+                    "GET",
+                    f"/collections/{quoted(collection)}/webhooks/{quoted(id)}/dead-letters",
+                    params={"limit": limit, "after": after},
+                    repeatable=True,
+                )
+            ).content,
+        )
+
+    async def send_dead_letter(self, collection: str, id: str, number: str) -> models.LetterStatus:
+        """Send a dead letter again, before anything else of its webhook."""
+        return read(
+            models.LetterStatus,
+            (
+                await self._transport.request(
+                    "POST",
+                    f"/collections/{quoted(collection)}/webhooks/{quoted(id)}/dead-letters/{quoted(number)}/send",
+                )
+            ).content,
+        )
+
+    async def delete_dead_letter(self, collection: str, id: str, number: str) -> models.LetterStatus:
+        """Delete a dead letter: it is never sent."""
+        return read(
+            models.LetterStatus,
+            (
+                await self._transport.request(
+                    "DELETE",
+                    f"/collections/{quoted(collection)}/webhooks/{quoted(id)}/dead-letters/{quoted(number)}",
+                    repeatable=True,
+                )
+            ).content,
         )
 
     async def get_sign_in(self) -> models.SignIn:

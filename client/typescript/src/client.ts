@@ -1,6 +1,6 @@
 import { Collection } from "./collection.js";
 import { SpanseekError } from "./errors.js";
-import type { Answer, Method, Options, PathWith } from "./operations.js";
+import type { Answer, Caller, Method, Options, PathWith } from "./operations.js";
 
 export interface ClientOptions {
   /** An API key, which a server needs that has any. */
@@ -21,7 +21,7 @@ interface Call {
 }
 
 /** A client of one server, with a typed method for every operation of its API. */
-export class Client {
+export class Client implements Caller {
   readonly #url: string;
   readonly #options: Required<Omit<ClientOptions, "key">>;
   readonly #headers: Record<string, string>;

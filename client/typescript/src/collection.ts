@@ -1,6 +1,5 @@
-import type { Client } from "./client.js";
 import { SpanseekError } from "./errors.js";
-import type { Answer, Body } from "./operations.js";
+import type { Answer, Body, Caller } from "./operations.js";
 
 /** A document with its text, or with parts that have metadata of their own. */
 export interface Document {
@@ -29,7 +28,7 @@ const LOOK_S = 10;
 /** One collection: what is done most. Everything else is in `Client.call`. */
 export class Collection {
   constructor(
-    readonly client: Client,
+    readonly client: Caller,
     readonly name: string,
   ) {}
 

@@ -1,4 +1,4 @@
-/** What the OpenAPI document says of an operation, as types: parameters, body and answer. */
+/** What the OpenAPI document says of an operation, as types: parameters, body and answer; and whoever calls it. */
 
 import type { paths } from "./api.js";
 
@@ -37,3 +37,13 @@ export type Options<M extends Method, P extends PathWith<M>> = Parameters<Operat
 export type Answer<M extends Method, P extends PathWith<M>> = Operation<M, P> extends { responses: infer All }
   ? { [Status in keyof All]: Status extends 200 | 201 | 202 ? JsonOf<All[Status]> : never }[keyof All]
   : never;
+
+/** Calls operations of one server. `Client` does. */
+export interface Caller {
+  call<M extends Method, P extends PathWith<M>>(method: M, path: P, options: Options<M, P>): Promise<Answer<M, P>>;
+  lines<M extends Method, P extends PathWith<M>>(
+    method: M,
+    path: P,
+    options: Options<M, P>,
+  ): AsyncGenerator<Record<string, unknown>>;
+}

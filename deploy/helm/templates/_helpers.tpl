@@ -57,6 +57,10 @@ env:
       secretKeyRef:
         name: {{ .Values.database.secretName }}
         key: {{ .Values.database.secretKey }}
+  {{- if and (eq .Values.data.accessMode "ReadWriteMany") (not (hasKey .Values.settings "SPANSEEK_NETWORK_MOUNTS")) }}
+  - name: SPANSEEK_NETWORK_MOUNTS
+    value: "true"
+  {{- end }}
   {{- range $name, $value := .Values.settings }}
   - name: {{ $name }}
     value: {{ $value | quote }}

@@ -15,6 +15,17 @@ def serious(page) -> list[str]:
     ]
 
 
+_SETTLED = """() => {
+  const lists = [...document.querySelectorAll(".results:not([aria-busy]) .hits")];
+  return lists.length > 0 && lists.every((list) => list.closest("[data-settled]"));
+}"""
+
+
+def settle(page) -> None:
+    """Wait until all hits of a search and their counts are there: before, the list may change below a key."""
+    page.wait_for_function(_SETTLED)
+
+
 _NAME = """() => {
   const element = document.activeElement;
   const label = element.labels?.[0]?.firstChild || element;

@@ -68,7 +68,7 @@ def window(browser, address: str, *others: str, **options: object) -> Iterator[o
 @pytest.fixture(
     params=[
         pytest.param((1280, 900), id="desktop"),
-        pytest.param((360, 740), id="phone", marks=pytest.mark.slow),
+        pytest.param((360, 740), id="phone", marks=pytest.mark.slow("the page at the width of a phone")),
     ]
 )
 def page(request, browser, address) -> Iterator[object]:

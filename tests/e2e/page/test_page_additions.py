@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.ci("a browser")
 ROWS = """call,turn,said_at,line
 a,1,2026-01-01T10:00:00+00:00,Hello there.
 a,2,2026-01-01T10:00:09+00:00,Cancel it.

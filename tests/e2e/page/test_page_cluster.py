@@ -13,7 +13,7 @@ from app.settings import Settings
 from tests.e2e.page.checks import no_sideways_scrolling, serious
 from tests.e2e.page.conftest import window
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow("a browser and a cluster")
 
 ACTORS = [
     ("a-0", "10.0.0.7", "ready", 1, 0.012, 0.4),

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.e2e.page.checks import no_sideways_scrolling, serious
+from tests.e2e.page.checks import no_sideways_scrolling, serious, settle
 from tests.e2e.page.conftest import window
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow("every view in three colour schemes")
 
 SEARCH = "/?c=sample&q=refund"
 VIEWS = {
@@ -43,7 +43,7 @@ def test_views(coloured, view):
 @pytest.mark.parametrize("key", OPENED)
 def test_what_a_hit_opens(coloured, key):
     coloured.goto(SEARCH)
-    coloured.locator(".results:not([aria-busy]) .card").first.wait_for()
+    settle(coloured)
     coloured.keyboard.press("j")
     coloured.keyboard.press(key)
     coloured.locator(OPENED[key]).first.wait_for()

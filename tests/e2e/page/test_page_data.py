@@ -13,7 +13,7 @@ from tests.pdf_files import lines as page_of
 from tests.pdf_files import pdf
 from tests.word_files import paragraph, run, word_file
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.ci("a browser")
 
 
 def into_new(page, name):

@@ -5,9 +5,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.page.checks import serious
+from tests.e2e.page.checks import serious, settle
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.ci("a browser")
 
 HIT = {
     "document_id": "d",
@@ -143,6 +143,7 @@ def test_why_is_asked_beside_an_open_document_which_stays_in_the_address(desktop
     desktop.goto("/?c=sample&q=refund&t=0.5")
     desktop.locator(".card .said").first.click()
     desktop.locator(".pane mark.current").first.wait_for()
+    settle(desktop)
     desktop.locator(".card").first.focus()
     desktop.keyboard.press("w")
     desktop.locator("dialog .unit").first.wait_for()
@@ -156,6 +157,7 @@ def test_back_closes_a_document_and_searches_nothing_again(desktop):
     desktop.goto("/?c=sample&q=printer")
     desktop.locator(".card").first.wait_for()
     desktop.goto("/?c=sample&q=refund")
+    settle(desktop)
     desktop.locator(".card .said").first.click()
     desktop.locator(".pane mark.current").first.wait_for()
     desktop.locator(".card .said").nth(1).click()

@@ -20,7 +20,7 @@ from tests.e2e.page.checks import no_sideways_scrolling, serious
 from tests.e2e.page.conftest import window
 from tests.serving import running
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.ci("a browser")
 ROOT = Path(app.__file__).parents[1]
 PAGE = ROOT / "app" / "page"
 WORDS = "document.querySelector('script[type=module]').src.replace('main.js', 'words.js')"

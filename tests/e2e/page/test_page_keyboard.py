@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 
-from tests.e2e.page.checks import choose_file, tab_to
+from tests.e2e.page.checks import choose_file, settle, tab_to
 
 
 def test_thresholds_are_labelled_saved_and_undone(desktop):
@@ -52,6 +52,7 @@ def test_a_search_is_narrowed_compared_explained_and_counted(desktop):
         page.keyboard.press("End" if control == "What is marked" else "ArrowDown")
         page.wait_for_url(f"**{value}**")
     page.locator(".results:not([aria-busy]) .hits").nth(1).wait_for()
+    settle(page)
     tab_to(page, "Threshold")
     page.keyboard.press("ArrowRight")
     page.wait_for_url("**t=0.01**")
@@ -67,7 +68,7 @@ def test_a_search_is_narrowed_compared_explained_and_counted(desktop):
     tab_to(page, "Clear filters")
     page.keyboard.press("Enter")
     page.get_by_text("Filter by metadata").wait_for()
-    page.locator(".results:not([aria-busy]) .card").first.wait_for()
+    settle(page)
     page.keyboard.press("j")
     page.keyboard.press("w")
     page.get_by_role("dialog", name="Why this hit").locator(".unit").first.wait_for()

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from tests.e2e.page.checks import settle
 from tests.e2e.page.conftest import window
 from tests.nginx import nginx
 
@@ -23,7 +24,7 @@ def test_the_page_lives_below_its_prefix(browser, proxy: str, prefix: str) -> No
         page.goto("./?c=sample")
         page.get_by_label("Phrase", exact=True).fill("I never received my package")
         page.get_by_role("button", name="Search", exact=True).click()
-        page.locator(".results:not([aria-busy]) .card mark").first.wait_for()
+        settle(page)
         page.keyboard.press("j")
         page.keyboard.press("Enter")
         page.locator(".pane .text mark").first.wait_for()

@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.page.checks import no_sideways_scrolling, serious, tab_to
+from tests.e2e.page.checks import no_sideways_scrolling, serious, settle, tab_to
 
 
 def test_a_search_shows_hits_that_the_threshold_filters(page):
@@ -33,7 +33,7 @@ def test_the_address_alone_repeats_a_search(page):
 
 def test_the_keyboard_steps_through_hits_explains_and_opens_them(page):
     page.goto("/?c=sample&q=the+printer+takes+paper")
-    page.locator(".card").first.wait_for()
+    settle(page)
     for key in "jjk":
         page.keyboard.press(key)
     assert page.evaluate("document.activeElement.getAttribute('aria-label')").startswith("Hit 1,")
@@ -56,6 +56,7 @@ def test_the_keyboard_steps_through_hits_explains_and_opens_them(page):
 def test_a_document_with_markup_stays_text(page):
     page.goto("/?c=sample&q=zebra+crossing")
     page.locator(".card").first.get_by_text("zebra crossing").wait_for()
+    settle(page)
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     page.locator(".pane .text").get_by_text("onerror").wait_for()
@@ -196,7 +197,7 @@ def test_an_empty_search_says_what_to_do(page):
 
 def test_words_say_why_a_sentence_is_a_hit(desktop):
     desktop.goto("/?c=sample&q=refund+my+money&mode=lexical")
-    desktop.locator(".card").first.wait_for()
+    settle(desktop)
     desktop.keyboard.press("j")
     desktop.keyboard.press("w")
     desktop.get_by_role("region", name="words").get_by_role("cell", name="refund").first.wait_for()
@@ -205,7 +206,7 @@ def test_words_say_why_a_sentence_is_a_hit(desktop):
 def test_why_begins_with_a_sentence(desktop):
     """The figures that add up to the score are folded below it."""
     desktop.goto("/?c=sample&q=the+printer+takes+paper")
-    desktop.locator(".card").first.wait_for()
+    settle(desktop)
     desktop.keyboard.press("j")
     desktop.keyboard.press("w")
     why = desktop.get_by_role("dialog", name="Why this hit")
@@ -222,6 +223,7 @@ def test_pairs_say_why_a_document_is_a_hit(desktop, address):
     assert desktop.request.post(f"{address}/collections/nuggets/documents", data=documents).ok
     desktop.goto("/?c=nuggets&mode=maxsim&q=my+parcel+has+not+arrived")
     desktop.locator(".card").nth(1).wait_for()
+    settle(desktop)
     desktop.keyboard.press("j")
     desktop.keyboard.press("w")
     pairs = desktop.get_by_role("region", name="Pairs of query and document")
@@ -407,7 +409,7 @@ def test_a_span_is_seen_at_any_width(page):
 
 def test_terms_and_shares_add_up_to_the_score(desktop):
     desktop.goto("/?c=sample&q=my+parcel+never+came&b=clause")
-    desktop.locator(".card").first.wait_for()
+    settle(desktop)
     for key in "jjj":
         desktop.keyboard.press(key)
     desktop.keyboard.press("w")
@@ -446,7 +448,7 @@ def test_back_returns_to_the_search_before(desktop):
     desktop.get_by_label("Phrase", exact=True).fill("late parcel")
     desktop.keyboard.press("Enter")
     desktop.wait_for_url("**q=late**")
-    desktop.locator(".results:not([aria-busy]) .card").first.wait_for()
+    settle(desktop)
     tab_to(desktop, "Search")
     desktop.keyboard.press("j")
     desktop.keyboard.press("w")

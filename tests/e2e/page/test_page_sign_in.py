@@ -16,7 +16,7 @@ from tests.issuer import AUDIENCE
 from tests.provider import CLIENT, Provider, provider
 from tests.serving import running
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.ci("a browser")
 FOREIGN = "/?state=x&error=x&error_description=Your+session+was+stolen"
 
 

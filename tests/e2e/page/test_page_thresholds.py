@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from app.calibration.label_files import read_labels
 from tests.e2e.page.checks import no_sideways_scrolling, serious
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.ci("a browser")
 
 
 def test_labels_move_precision_and_the_threshold_is_saved_and_undone(page, request):
@@ -105,9 +105,9 @@ def test_labels_survive_leaving_without_texts_and_can_be_forgotten(desktop):
     desktop.goto(path)
     desktop.get_by_role("button", name="Propose examples").click()
     desktop.get_by_text("0 of 60 labelled").wait_for()
-    for key in "ynn":
+    for number, key in enumerate("ynn", 1):
         desktop.keyboard.press(key)
-    desktop.get_by_text("3 of 60 labelled").wait_for()
+        desktop.get_by_text(f"{number} of 60 labelled").wait_for()
     example = desktop.locator("blockquote").inner_text()
     place = "labels sample the app crashed again"
     stored = desktop.evaluate("(place) => JSON.parse(localStorage.getItem(place)).labels", place)
@@ -188,9 +188,9 @@ def test_labels_are_ticks_below_the_threshold_and_a_phrase_is_deleted(desktop):
     desktop.goto("/?view=thresholds&c=sample&p=gone")
     desktop.get_by_role("button", name="Propose examples").click()
     desktop.get_by_text("0 of 60 labelled").wait_for()
-    for key in "yn":
+    for number, key in enumerate("yn", 1):
         desktop.keyboard.press(key)
-    desktop.get_by_text("2 of 60 labelled").wait_for()
+        desktop.get_by_text(f"{number} of 60 labelled").wait_for()
     ticks = desktop.locator(".ticks path").evaluate_all(
         "paths => paths.map((path) => path.getAttribute('d').split('M').length - 1)"
     )

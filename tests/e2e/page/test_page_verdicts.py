@@ -7,7 +7,7 @@ from urllib.parse import quote_plus
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.page.checks import no_sideways_scrolling, serious
+from tests.e2e.page.checks import no_sideways_scrolling, serious, settle
 
 TEXT = "Hello. The rent rises by 3 % a year. The rent never rises. Nice weather. The rent is due in May."
 SAID = {
@@ -156,6 +156,7 @@ def test_ten_hits_fit_a_screen_and_one_shows_what_was_said_before(desktop):
     serve(desktop, [hit_of("The rent rises by 3 % a year", 1), *hits])
     desktop.goto("/?c=sample&q=the+rent+rises+every+year")
     desktop.locator(".card").nth(10).wait_for()
+    settle(desktop)
     seen = desktop.locator(".card").evaluate_all(
         "cards => cards.filter((card) => card.getBoundingClientRect().bottom <= innerHeight).length"
     )
@@ -250,12 +251,15 @@ def test_answers_move_the_threshold_and_survive(desktop):
     desktop.route("**/propose", propose)
     desktop.goto("/?c=sample&q=the+rent+rises")
     desktop.locator(".card").nth(7).wait_for()
-    for key in "yyyn":
+    settle(desktop)
+    for number, key in enumerate("yyyn", 1):
         desktop.keyboard.press("j")
         desktop.keyboard.press(key)
+        desktop.get_by_text(f"{number} answer").first.wait_for()
     desktop.get_by_text("4 answers; after 1 more a threshold is proposed.").wait_for()
     desktop.reload()
     desktop.get_by_text("you said yes").first.wait_for()
+    settle(desktop)
     desktop.keyboard.press("j")
     unanswered = desktop.locator(".card").filter(has_not_text="you said").last
     unanswered.get_by_role("button", name="No, it does not").click()
@@ -270,7 +274,7 @@ def test_answers_move_the_threshold_and_survive(desktop):
 
 def test_a_phrase_is_saved_with_its_threshold_and_dropped_again(desktop, address):
     desktop.goto("/?c=sample&q=the+printer+is+broken&t=0.9")
-    desktop.locator(".results:not([aria-busy]) .tools-line").wait_for()
+    settle(desktop)
     desktop.get_by_role("button", name="Save phrase").click()
     desktop.get_by_text("Saved; ").wait_for()
     saved = desktop.request.get(f"{address}/collections/sample/phrases/the%20printer%20is%20broken").json()
@@ -347,7 +351,7 @@ def test_likely_hits_below_the_threshold_are_said_to_be_there(desktop):
 
 def test_a_threshold_is_of_one_phrase_and_mode(desktop):
     desktop.goto("/?c=sample&q=refund&t=0.6")
-    desktop.locator(".results:not([aria-busy]) .tools-line").wait_for()
+    settle(desktop)
     move = "e => { e.value = '0.7'; e.dispatchEvent(new Event('input')); }"
     desktop.get_by_role("slider").evaluate(move)
     desktop.get_by_label("Phrase", exact=True).fill("the printer is broken")
@@ -363,7 +367,7 @@ def test_a_threshold_is_of_one_phrase_and_mode(desktop):
 
 def test_a_threshold_moved_while_a_search_is_on_its_way_is_kept(desktop):
     desktop.goto("/?c=sample&q=refund")
-    desktop.locator(".results:not([aria-busy]) .tools-line").wait_for()
+    settle(desktop)
     held = []
     desktop.route("**/search", lambda route: held.append(route), times=1)
     desktop.get_by_text("More options").click()
@@ -372,7 +376,7 @@ def test_a_threshold_moved_while_a_search_is_on_its_way_is_kept(desktop):
     slider = desktop.get_by_role("slider")
     slider.evaluate("e => { e.value = '0.7'; e.dispatchEvent(new Event('input')); }")
     held[0].continue_()
-    desktop.locator(".results:not([aria-busy]) .tools-line").wait_for()
+    settle(desktop)
     desktop.wait_for_url("**t=0.7**")
     expect(slider).to_have_value("0.7")
 
@@ -399,7 +403,7 @@ def test_two_tabs_keep_each_others_answers(desktop):
 @pytest.mark.parametrize("text", ["either/or of the printer", "the printer is broken again, " * 8 + "and again"])
 def test_a_phrase_with_a_slash_or_of_any_length_is_saved_and_stays_so(desktop, text):
     desktop.goto(f"/?c=sample&t=0.9&q={quote_plus(text)}")
-    desktop.locator(".results:not([aria-busy]) .tools-line").wait_for()
+    settle(desktop)
     desktop.get_by_role("button", name="Save phrase").click()
     desktop.get_by_text("Saved; ").wait_for()
     desktop.reload()
@@ -409,7 +413,7 @@ def test_a_phrase_with_a_slash_or_of_any_length_is_saved_and_stays_so(desktop, t
 
 def test_a_phrase_is_not_saved_with_a_threshold_of_words(desktop):
     desktop.goto("/?c=sample&q=the+paper+tray&mode=lexical&t=0.4")
-    desktop.locator(".results:not([aria-busy]) .tools-line").wait_for()
+    settle(desktop)
     with desktop.expect_request(lambda sent: sent.url.endswith("/phrases") and sent.method == "POST") as asked:
         desktop.get_by_role("button", name="Save phrase").click()
     assert "threshold" not in asked.value.post_data_json
@@ -418,7 +422,7 @@ def test_a_phrase_is_not_saved_with_a_threshold_of_words(desktop):
     desktop.get_by_text("No longer saved").wait_for()
 
 
-@pytest.mark.slow
+@pytest.mark.ci("a browser")
 def test_compared_modes_are_tabs_on_a_phone(page):
     page.goto("/?c=sample&q=refund&vs=lexical")
     page.locator(".card").first.wait_for()

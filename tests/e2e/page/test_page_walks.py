@@ -14,14 +14,14 @@ from app.settings import Settings
 from indexer.catalog.collections import Catalog
 from indexer.catalog.keys import create_key
 from indexer.catalog.schema import upgrade
-from tests.e2e.page.checks import no_sideways_scrolling, serious
+from tests.e2e.page.checks import no_sideways_scrolling, serious, settle
 from tests.e2e.page.conftest import window
 from tests.nginx import nginx
 from tests.pdf_files import lines, pdf
 from tests.serving import running
 from tests.word_files import paragraph, run, word_file
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow("long walks through the page")
 SCOPES = {"analyst": ["search", "index"], "lawyer": ["search", "index"], "operator": ["admin"], "reader": ["search"]}
 CALLS = """call,turn,speaker,said
 c-1,1,agent,How can I help you?
@@ -82,7 +82,7 @@ def search(page: Any, phrase: str) -> None:
     page.get_by_label("Phrase", exact=True).fill(phrase)
     page.get_by_role("button", name="Search", exact=True).click()
     page.locator(".results:not([aria-busy]) .card mark").first.wait_for()
-    page.get_by_text("at any score").or_(page.get_by_text("from 0.")).first.wait_for()
+    settle(page)
 
 
 def export(page: Any, form: str) -> bytes:
@@ -132,6 +132,7 @@ def test_a_lawyer_adds_contracts_and_cites_a_clause_with_its_page(walk: Any) -> 
     walk.locator(".pane mark.current").first.wait_for()
     expect(walk.locator(".pane")).to_contain_text("governed by the laws of Scotland", use_inner_text=True)
     walk.keyboard.press("Escape")
+    settle(walk)
     first.focus()
     walk.keyboard.press("c")
     walk.locator("#status").get_by_text("copied").wait_for(state="attached")
@@ -179,6 +180,7 @@ def test_a_reader_searches_and_is_told_nothing_of_rights(walk: Any, proxied: tup
     walk.goto("./?c=calls")
     search(walk, "my order was lost")
     expect(walk.get_by_role("button", name="Save phrase")).to_have_count(0)
+    settle(walk)
     walk.keyboard.press("j")
     walk.keyboard.press("o")
     walk.locator(".pane mark.current").first.wait_for()

@@ -15,8 +15,8 @@ import httpx
 import pytest
 from pydantic import TypeAdapter
 
-from app.composition import open_store
 from app.http.app import create_app
+from app.services import open_store
 from app.settings import Settings
 from indexer.catalog.collections import Catalog
 from indexer.catalog.keys import create_key
@@ -27,6 +27,7 @@ from indexer.types import Recipe
 from models.encoders.registry import load_encoder
 from models.types import Document, Part, SpanBounds
 from tests.executors import CLUSTER
+from tests.waiting import PATIENCE_S
 
 Answer = TypeVar("Answer")
 # TEST_EXECUTOR=ray asks all routes of a server whose segments are read by a cluster.
@@ -108,7 +109,9 @@ class Client:
         self._stack = AsyncExitStack()
 
     def __enter__(self) -> "Client":
-        self._runner.run(self._stack.enter_async_context(self.app.router.lifespan_context(self.app)))
+        with pytest.MonkeyPatch.context() as patched:  # a busy machine takes longer to be ready than probes wait
+            patched.setattr("app.http.readiness._MAX_WAIT_S", PATIENCE_S)
+            self._runner.run(self._stack.enter_async_context(self.app.router.lifespan_context(self.app)))
         transport = httpx.ASGITransport(self.app)
         self.http = httpx.AsyncClient(
             transport=transport, base_url="http://localhost", event_hooks={"response": [check_documented]}
@@ -166,7 +169,7 @@ def problem_fixture() -> Problem:
     return problem
 
 
-@pytest.fixture(scope="session", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
+@pytest.fixture(scope="session", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
 def postgresql(request: pytest.FixtureRequest) -> Any:
     """Every test runs on both catalogs: None stands for SQLite, else the server of PostgreSQL."""
     return None if request.param == "sqlite" else request.getfixturevalue("postgres")

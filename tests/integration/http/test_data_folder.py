@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from app.composition import open_store
+from app.services import open_store
 from app.settings import Settings
 from indexer.catalog.database import Database
 from indexer.catalog.watched_paths import WatchedPath
@@ -53,7 +53,7 @@ def assert_lost(client: Client, problem, why: str) -> None:
     problem(client.get("/collections"), 503, "data_folder_lost")
 
 
-@pytest.mark.slow
+@pytest.mark.ci("starts servers")
 def test_a_folder_that_is_gone_until_it_is_back(data: Settings, start, problem) -> None:
     client, elsewhere = start(data), data.data_dir.with_name("elsewhere")
     assert client.post(PATH, NEW).status_code == 200
@@ -66,7 +66,7 @@ def test_a_folder_that_is_gone_until_it_is_back(data: Settings, start, problem) 
     assert start(data).search(text="a text that is new", top_k=1)["hits"][0]["document_id"].startswith("new")
 
 
-@pytest.mark.slow
+@pytest.mark.ci("starts servers")
 def test_a_folder_that_is_replaced_needs_a_restart(data: Settings, start, problem) -> None:
     client = start(data)
     assert client.post(PATH, NEW).status_code == 200

@@ -49,6 +49,7 @@ def check_whole(answer: dict[str, Any]) -> str:
     return side
 
 
+@pytest.mark.smoke
 def test_an_alias_is_set_read_and_deleted(client, problem) -> None:
     assert aliases(client.get("/aliases")) == {"calls": "calls-a"}
     assert client.get("/collections/calls").json() == client.get("/collections/calls-a").json()

@@ -46,6 +46,7 @@ def audited(start, settings, tmp_path):
     return audited
 
 
+@pytest.mark.smoke
 def test_a_search_names_key_and_collection_and_no_text(audited, make_key, settings) -> None:
     token = make_key("search")
     log = audited()

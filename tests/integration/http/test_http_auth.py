@@ -35,11 +35,13 @@ def ask(settings, start, make_key):
     return ask
 
 
+@pytest.mark.smoke
 def test_without_keys_everything_is_open(ask) -> None:
     assert ask(None) == [200] * 4
     assert ask("ssk_00000000_whatever") == [200] * 4
 
 
+@pytest.mark.smoke
 def test_with_keys_one_is_needed(ask, make_key, problem) -> None:
     token = make_key("search")
     assert ask(token) == [200] * 4
@@ -49,6 +51,7 @@ def test_with_keys_one_is_needed(ask, make_key, problem) -> None:
     assert response.headers["www-authenticate"].startswith("Bearer")
 
 
+@pytest.mark.smoke
 def test_a_wrong_key_learns_nothing_about_collections(ask, make_key, problem) -> None:
     make_key("search")
     ask(None)

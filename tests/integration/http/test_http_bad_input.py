@@ -68,6 +68,7 @@ BAD_FIELDS = [
 ]
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(("body", "field"), BAD_FIELDS)
 def test_a_bad_field_is_named(client, problem, body, field) -> None:
     content = json.dumps({"collection": "sample"} | body)

@@ -29,6 +29,7 @@ def admin(start, settings):
     return started
 
 
+@pytest.mark.smoke
 def test_a_calibration_from_its_labels_to_its_end(admin, problem) -> None:
     before = admin.search(text=PHRASE)["hits"]
     answer = admin.post(ROOT, {"labels": labels(), "note": "by hand", "activate": True, "precision": 0.8})
@@ -97,6 +98,7 @@ def exported_by_hand() -> dict[str, object]:
     return {"fingerprint": "f", "span_units": units, "knots": knots, "method": "isotonic", "labels": 20}
 
 
+@pytest.mark.smoke
 def test_only_administrators_may(admin, make_key, problem) -> None:
     elsewhere = make_key("admin", collections=["other"])
     for token in (make_key("search"), make_key("index"), elsewhere):

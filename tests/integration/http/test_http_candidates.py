@@ -18,6 +18,7 @@ def admin(start, settings):
     return start(settings)
 
 
+@pytest.mark.smoke
 def test_candidates_are_labels_that_lack_an_answer(admin) -> None:
     answer = admin.get(ASK)
     assert answer.status_code == 200, answer.text

@@ -14,6 +14,7 @@ from indexer.catalog.collections import Catalog
 from indexer.catalog.leases import lease
 from indexer.indexing.encode import SplitDocument
 from tests.integration.http.conftest import Client
+from tests.waiting import PATIENCE_S, advance_loop
 
 PATH = "/collections/sample/documents"
 NEW = {"id": "call/9 ü", "text": "Is the zeppelin late?", "metadata": {"kind": "call"}}
@@ -43,6 +44,7 @@ def found(client: Client, text: str) -> list[tuple]:
     return [(hit["document_id"], hit["text"]) for hit in hits]
 
 
+@pytest.mark.smoke
 def test_a_document_comes_changes_and_goes(client) -> None:
     response = client.post(PATH, NEW)
     assert written(response) == [(NEW["id"], "indexed", None)]
@@ -72,6 +74,7 @@ def test_ids_in_the_body_in_the_query_and_in_both(client) -> None:
     )
 
 
+@pytest.mark.smoke
 def test_each_document_has_its_own_result(client, problem, monkeypatch) -> None:
     huge = property(lambda item: 999 if item.document.id == "huge" else 1)
     monkeypatch.setattr(SplitDocument, "longest_unit", huge)
@@ -167,7 +170,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Event, Event]]:
 
     def waiting(self, *arguments):
         entered.set()
-        assert go.wait(30)
+        assert go.wait(PATIENCE_S)
         return real(self, *arguments)
 
     monkeypatch.setattr(DocumentService, "upsert", waiting)
@@ -182,7 +185,7 @@ def test_searches_go_on_while_documents_are_written(client, monkeypatch) -> None
 
         async def both():
             writing = asyncio.create_task(client.http.post(PATH, json=NEW))
-            await asyncio.to_thread(entered.wait, 30)
+            await asyncio.to_thread(entered.wait, PATIENCE_S)
             query = {"collection": "sample", "text": "cancel my subscription"}
             answer = await client.http.post("/search", json=query)
             assert not writing.done()
@@ -195,8 +198,15 @@ def test_searches_go_on_while_documents_are_written(client, monkeypatch) -> None
 
 
 def test_a_write_that_takes_too_long_is_504_and_goes_on(settings, monkeypatch, problem) -> None:
-    with Client(settings.model_copy(update={"write_deadline_s": 0.05})) as client, held(monkeypatch) as (_, go):
-        problem(client.post(PATH, NEW), 504, "deadline_exceeded")
+    with Client(settings.model_copy(update={"write_deadline_s": 60.0})) as client, held(monkeypatch) as (entered, go):
+
+        async def late():
+            writing = asyncio.create_task(client.http.post(PATH, json=NEW))
+            assert await asyncio.to_thread(entered.wait, PATIENCE_S)
+            advance_loop(monkeypatch, 61)
+            return await writing
+
+        problem(client.run(late()), 504, "deadline_exceeded")
         go.set()
     with Client(settings) as again:
         assert found(again, "zeppelin") == [(NEW["id"], "zeppelin")]
@@ -208,7 +218,7 @@ def test_too_many_writes_at_once_are_429(settings, start, monkeypatch, problem) 
 
         async def overload():
             first = asyncio.create_task(client.http.post(PATH, json=NEW))
-            await asyncio.to_thread(entered.wait, 30)
+            await asyncio.to_thread(entered.wait, PATIENCE_S)
             others = [asyncio.create_task(client.http.delete(f"{PATH}/call-{n}")) for n in (1, 2)]
             done, _ = await asyncio.wait(others, return_when=asyncio.FIRST_COMPLETED)
             go.set()
@@ -243,7 +253,7 @@ def test_an_idle_server_lets_go_of_what_was_replaced(settings, start) -> None:
     assert not any(view.segment.folder.exists() for view in before.views)
 
 
-@pytest.mark.slow
+@pytest.mark.ci("many documents")
 def test_a_request_has_20_000_parts_at_most(client, problem) -> None:
     half = {"id": "a", "parts": [{"text": ""}] * 10_000}
     assert written(client.post(PATH, [half, half | {"id": "b"}])) == [("a", "indexed", None), ("b", "indexed", None)]

@@ -37,6 +37,7 @@ def parsed(text: str) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.smoke
 def test_a_stream_has_the_events_of_the_list_and_goes_on_after_any_of_them(client) -> None:
     assert events(client) == []
     save(client, name="a", tags=["x"])

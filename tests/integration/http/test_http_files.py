@@ -2,8 +2,6 @@
 
 import gzip
 import io
-import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,6 +10,7 @@ from openpyxl import Workbook
 from app.tasks.answers import TaskDescription
 from tests.integration.http.conftest import Client, read_answer
 from tests.pdf_files import lines, pdf
+from tests.waiting import until
 from tests.word_files import paragraph, run, word_file
 
 FILES = "/collections/sample/files"
@@ -42,13 +41,6 @@ def text_of(client: Client, id: str) -> str:
     return client.get(f"/collections/sample/documents/{id}").json()["text"]
 
 
-def until(true: Callable[[], bool]) -> None:
-    """Wait for what happens a moment after a task is told to be done."""
-    deadline = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < deadline
-
-
 def workbook() -> bytes:
     book, file = Workbook(), io.BytesIO()
     book.active.append(["ticket", "text"])
@@ -57,6 +49,7 @@ def workbook() -> bytes:
     return file.getvalue()
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("name", "body", "text"),
     [

@@ -1,14 +1,19 @@
 """Filter expressions over HTTP: strings, trees and what is wrong with them, in every route that filters."""
 
 import json
+import threading
 from urllib.parse import urlencode
 
 import pytest
+
+from app.http.pools import BodyRoute
+from indexer.filters.json_form import expression_of
 
 CALLS = 'kind = "call" and year >= 2024'
 TREE = {"and": [{"key": "kind", "op": "=", "value": "call"}, {"key": "year", "op": ">=", "value": 2024}]}
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("expression", [CALLS, TREE])
 def test_searches_counts_and_exports_take_expressions(client, expression) -> None:
     filter = {"expression": expression}
@@ -63,6 +68,38 @@ def test_in_a_batch_a_wrong_expression_fails_its_own_query(client) -> None:
     assert first["hits"] == third["hits"] != []
     assert (second["error"]["code"], second["error"]["field"]) == ("invalid_filter", "filter")
     assert "character 7" in second["error"]["detail"]
+
+
+def test_the_filters_of_a_batch_share_a_budget(client) -> None:
+    filters = [f"year in [{', '.join(map(str, range(first, first + 9_000)))}]" for first in range(20)]
+    queries = [{"collection": "sample", "text": "cancel", "filter": {"expression": each}} for each in filters]
+    results = client.post("/search/batch", {"queries": queries}).json()["results"]
+    errors = [each.get("error", {"code": "none"})["code"] for each in results]
+    assert errors == ["none"] * errors.count("none") + ["invalid_input"] * errors.count("invalid_input")
+    assert 3 <= errors.count("none") < 10
+
+
+@pytest.mark.parametrize(
+    ("ending", "code"),
+    [(']"}}', ""), ('"}}', "invalid_filter"), (']"}, "wrong": 1}', "invalid_input"), (']"}', "bad_json")],
+)
+def test_long_bodies_are_parsed_off_the_event_loop(client, monkeypatch, ending: str, code: str) -> None:
+    threads = []
+
+    def noting(function):
+        def noted(*given):
+            threads.append(threading.current_thread())
+            return function(*given)
+
+        return noted
+
+    monkeypatch.setattr("app.requests.expression_of", noting(expression_of))
+    monkeypatch.setattr(BodyRoute, "_parsed", noting(BodyRoute._parsed))
+    body = '{"collection": "sample", "text": "a", "filter": {"expression": "year in [' + ", ".join(["2024"] * 3_000)
+    response = client.post_raw("/search", body + ending)
+    assert response.json().get("code", "") == code
+    assert threads
+    assert threading.main_thread() not in threads
 
 
 def test_a_filter_has_a_thousand_keys_on_each_level(client) -> None:

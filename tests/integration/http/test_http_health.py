@@ -12,11 +12,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from app.http.auth import AnonymousAccess
 from app.settings import Settings
 from indexer.ann.candidates import CandidateExecutor
-from indexer.ann.materialized import MaterializedExecutor
 from indexer.catalog.schema import upgrade
 from indexer.engine.executor import Executor
 from indexer.engine.member import Member
 from tests.integration.http.conftest import build
+from tests.materialized import MaterializedExecutor
 
 SEARCH = {"collection": "sample", "text": "cancel"}
 
@@ -28,6 +28,7 @@ class Clustered(Executor):
         return (Member("segments-a", "10.0.0.7", "ready"),)
 
 
+@pytest.mark.smoke
 def test_live_and_ready(start, settings) -> None:
     client = start(settings, CandidateExecutor())
     assert client.get("/health/live").json() == {"status": "live"}
@@ -53,6 +54,7 @@ def failing(client, problem, check: str, code: str) -> dict:
     return failed[check]
 
 
+@pytest.mark.smoke
 def test_a_database_without_tables_until_it_has_them(tmp_path, start, problem) -> None:
     settings = Settings(_env_file=None, data_dir=tmp_path, encoder="hashing")
     client = start(settings)

@@ -20,6 +20,7 @@ def _bearer(token: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
+@pytest.mark.smoke
 def test_a_key_beyond_its_rate_is_answered_429(settings, start, problem) -> None:
     with closing(Catalog(settings.catalog_url)) as catalog:
         limited = create_key(catalog, "limited", ["search"], rate=2)[1]

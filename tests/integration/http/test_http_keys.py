@@ -33,6 +33,7 @@ def as_holder(client: Client, token: str) -> Client:
     return client
 
 
+@pytest.mark.smoke
 def test_keys_are_made_listed_and_revoked(server, problem) -> None:
     admin = made(server, scopes=["admin"])
     as_holder(server, admin)
@@ -92,6 +93,7 @@ def test_a_key_that_would_not_do_is_refused(server, body) -> None:
     assert server.get("/admin/keys").json()["keys"] == []
 
 
+@pytest.mark.smoke
 def test_a_filter_by_metadata_adds_no_documents_and_keeps_them_in_reach(server, problem) -> None:
     as_holder(server, made(server, scopes=["search", "index"], filter='kind = "call"'))
     problem(server.post(DOCUMENTS, {"id": "call-9", "text": "Hello."}), 403, "key_confined")
@@ -103,6 +105,29 @@ def test_a_filter_by_metadata_adds_no_documents_and_keeps_them_in_reach(server, 
     empty = server.post(f"{DOCUMENTS}/delete", {"filter": {}})
     problem(empty, 422, "invalid_input")
     assert server.post(f"{DOCUMENTS}/delete", {"filter": {"expression": "year > 0"}}).json()["deleted"] == 1
+
+
+@pytest.mark.parametrize("kind", [["call", "contract"], ["call"], [], "chat", "contract", None, {"call": 1}])
+@pytest.mark.parametrize(
+    "filter",
+    ['kind = "call"', 'kind in ["call", "chat"]', 'not kind = "contract"', 'kind = "call" or document.id exists'],
+)
+def test_no_key_puts_a_document_into_the_reach_of_another(server, problem, filter: str, kind: object) -> None:
+    tenant, admin = made(server, scopes=["search", "index"], filter=filter), made(server, scopes=["admin"])
+    as_holder(server, tenant)
+    problem(sent(server, "PATCH", f"{DOCUMENTS}/call-1", {"metadata": {"kind": kind}}), 403, "key_confined")
+    unchanged = sent(server, "PATCH", f"{DOCUMENTS}/call-1", {"metadata": {"kind": "call"}})
+    assert unchanged.json()["status"] == "unchanged"
+    assert as_holder(server, admin).get(f"{DOCUMENTS}/call-1").json()["metadata"]["kind"] == "call"
+
+
+def test_a_filter_on_a_nested_key_leaves_its_neighbours_free(server, problem) -> None:
+    path = f"{DOCUMENTS}/call-1"
+    sent(server, "PATCH", path, {"metadata": {"customer": {"id": 7, "name": "a"}}})
+    as_holder(server, made(server, scopes=["search", "index"], filter="customer.id = 7"))
+    assert sent(server, "PATCH", path, {"metadata": {"customer": {"id": 7, "name": "b"}}}).status_code == 200
+    for customer in ({"id": [7, 8]}, [{"id": 7}], 7):
+        problem(sent(server, "PATCH", path, {"metadata": {"customer": customer}}), 403, "key_confined")
 
 
 def test_a_filter_by_ids_adds_documents_of_these_ids_alone(server) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.composition import open_store
+from app.services import open_store
 from indexer.catalog.schema import upgrade
 from indexer.indexing.pipeline import IndexJob
 from indexer.types import Recipe
@@ -35,6 +35,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
         yield started
 
 
+@pytest.mark.smoke
 def test_documents_with_the_pairs_that_explain_them(client: Client) -> None:
     answer = client.search(text=PHRASE, mode="maxsim", top_k=2, explain=True, offset_unit="byte")
     texts = {document.id: document.text.encode() for document in DOCUMENTS}

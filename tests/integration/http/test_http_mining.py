@@ -29,6 +29,7 @@ def mined(client: Client, **changes: object) -> dict:
     return task
 
 
+@pytest.mark.smoke
 def test_a_mining_is_a_task_with_tables(client) -> None:
     task = mined(client)
     assert task["kind"] == "mine"

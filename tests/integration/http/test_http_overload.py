@@ -7,6 +7,7 @@ from threading import Event
 import pytest
 
 from indexer.engine.executor import Executor
+from tests.waiting import PATIENCE_S, advance_loop
 
 BODY = {"collection": "sample", "text": "cancel my subscription"}
 
@@ -26,7 +27,7 @@ class HeldExecutor(Executor):
 
     def each(self, snapshot, read):
         self.entered.set()
-        assert self.go.wait(30)
+        assert self.go.wait(PATIENCE_S)
         return super().each(snapshot, read)
 
 
@@ -37,6 +38,7 @@ def executor():
     held.go.set()
 
 
+@pytest.mark.smoke
 def test_a_full_queue_answers_429(settings, start, executor, problem) -> None:
     client = start(settings.model_copy(update={"queue_limit": 1}), executor)
     waiting = client.app.state.backend.waiting
@@ -44,9 +46,9 @@ def test_a_full_queue_answers_429(settings, start, executor, problem) -> None:
     async def overload():
         executor.hold()
         first = asyncio.create_task(client.http.post("/search", json=BODY))
-        await asyncio.to_thread(executor.entered.wait, 30)
+        await asyncio.to_thread(executor.entered.wait, PATIENCE_S)
         second = asyncio.create_task(client.http.post("/search", json=BODY))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             while not waiting()["scan"]:
                 await asyncio.sleep(0)
         third = await client.http.post("/search", json=BODY)
@@ -121,7 +123,7 @@ def test_the_body_limit_of_chunks_that_announce_no_length(settings, start, probl
     assert max(taken) <= 1000
 
 
-@pytest.mark.slow
+@pytest.mark.ci("many requests at once")
 def test_many_at_once_get_what_each_gets_alone(client) -> None:
     queries = [
         {"collection": "sample", "text": text, "top_k": top_k, "group_by": group_by}
@@ -147,17 +149,23 @@ def test_a_batch_that_is_larger_than_the_queue_is_refused_with_the_limit(setting
     assert "at most 4" in found["detail"]
 
 
-def test_a_route_that_does_not_answer_is_answered_504_and_its_late_answer_dropped(settings, start, problem) -> None:
-    client = start(settings.model_copy(update={"deadline_s": 0.1}))
-    go = Event()
-    routes = {"/threads": lambda: go.wait(30), "/loop": lambda: asyncio.sleep(0.3)}
+def test_a_route_that_does_not_answer_is_answered_504_and_its_late_answer_dropped(
+    settings, start, problem, monkeypatch
+) -> None:
+    client = start(settings.model_copy(update={"deadline_s": 60.0}))
+    entered, go = Event(), Event()
+
+    async def deadline() -> None:
+        advance_loop(monkeypatch, 61)
+        await asyncio.sleep(0.001)  # timers that are due come first
 
     async def on_the_loop() -> str:
-        await routes["/loop"]()
+        await deadline()
         return "done"
 
     def in_a_thread() -> str:
-        routes["/threads"]()
+        entered.set()
+        assert go.wait(PATIENCE_S)
         return "late"
 
     client.app.get("/in-a-thread")(in_a_thread)
@@ -165,7 +173,8 @@ def test_a_route_that_does_not_answer_is_answered_504_and_its_late_answer_droppe
 
     async def ask():
         asking = asyncio.create_task(client.http.get("/in-a-thread"))
-        await asyncio.sleep(0.5)
+        assert await asyncio.to_thread(entered.wait, PATIENCE_S)
+        await deadline()
         go.set()
         return await asking, await client.http.get("/on-the-loop")
 

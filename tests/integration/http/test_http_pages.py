@@ -31,6 +31,7 @@ def write(client: Client, documents: list[dict[str, str]] = NEW) -> None:
     assert client.post("/collections/sample/documents", documents).status_code == 200
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("options", [{}, {"threshold": 0.5, "collapse": "text", "sort": "year:desc"}])
 def test_pages_of_a_cursor_are_of_one_generation(client: Client, problem: Problem, options: dict[str, Any]) -> None:
     asked = {"text": PHRASE, "top_k": 1000} | options
@@ -65,6 +66,7 @@ def test_a_cursor_expires_with_its_generation_and_with_the_threshold(settings: A
     assert body["errors"][0]["field"] == "cursor"
 
 
+@pytest.mark.smoke
 def test_an_export_is_resumed_after_a_cut(client: Client) -> None:
     asked = {"collection": "sample", "text": PHRASE, "threshold": 0.3, "sort": "document.id:desc"}
     response = client.post("/search/export", asked)

@@ -9,8 +9,11 @@ from urllib.parse import quote
 import pytest
 
 from app.answers import json_values
+from app.collections.jobs import CollectionJobs
 from app.phrases.answers import EventPage
+from app.phrases.service import PhraseService
 from app.tasks.backfilling import Backfilling
+from app.tasks.service import TaskService
 from indexer.catalog.leases import lease
 from indexer.phrases import PhraseDraft
 from tests.integration.http.conftest import read_answer
@@ -48,6 +51,7 @@ def caller(start, settings):
     return Caller(start(settings))
 
 
+@pytest.mark.smoke
 def test_a_phrase_is_matched_against_what_arrives_and_read_with_a_cursor(caller) -> None:
     made = caller.save(name="cancel", threshold=0.9, filter={"document": {"kind": "call"}}, note="churn")
     assert (made["name"], made["text"], made["note"]) == ("cancel", PHRASE, "churn")
@@ -77,6 +81,7 @@ def test_a_phrase_is_matched_against_what_arrives_and_read_with_a_cursor(caller)
     )
 
 
+@pytest.mark.smoke
 def test_a_deleted_document_withdraws_its_matches(caller) -> None:
     caller.save(threshold=0.9)
     caller.index("new", PHRASE)
@@ -101,6 +106,7 @@ def test_the_collections_threshold_applies_and_without_any_nothing_matches(calle
     assert caller.ask("POST", f"{path}/backfill").json() == {"added": 0, "withdrawn": 4}
 
 
+@pytest.mark.smoke
 def test_a_backfill_matches_what_is_there(caller) -> None:
     caller.save(threshold=0.9, backfill=True)
     assert [each["document_id"] for each in caller.events()] == ["call-1", "call-2"]
@@ -293,7 +299,13 @@ def test_a_backfill_that_is_long_or_must_wait_is_a_task(caller) -> None:
     with lease(backend.store.catalog, "sample"):
         made = caller.ask("POST", ROOT, {"text": PHRASE, "name": "busy", "threshold": 0.9}).json()
     assert "rematched" not in made
-    long = Backfilling(backend.store.catalog, backend.phrases, backend.jobs, backend.tasks, at_once=0)
+    long = Backfilling(
+        backend.store.catalog,
+        backend.get(PhraseService),
+        backend.get(CollectionJobs),
+        backend.get(TaskService),
+        at_once=0,
+    )
     drafts = [PhraseDraft("long", PHRASE, 0.9), PhraseDraft("gone", PHRASE, 0.9)]
     tasks = [made["task"], long.put("sample", drafts, backfill=True).task]
     caller.ask("DELETE", f"{ROOT}/gone")  # what is no longer there keeps no other phrase from being matched

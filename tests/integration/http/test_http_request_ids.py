@@ -15,6 +15,7 @@ def ask(client, method: str, path: str, id: str | None = None, **options):
     return client.run(client.http.request(method, path, headers=headers, **options))
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("id", ["7f3a", "trace:1/2-3_4.5", "a" * 128, "AbC=+@"])
 def test_a_well_formed_id_is_returned(client, id) -> None:
     assert ask(client, "POST", "/search", id, json=BODY).headers[HEADER] == id

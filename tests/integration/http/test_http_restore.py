@@ -6,6 +6,7 @@ from threading import Event
 import pytest
 
 from indexer.restorable.texts import RestoredTexts
+from tests.waiting import PATIENCE_S, advance_loop
 
 TEXTS = ["I would like to cancel my subscription.", "The restaurant is booked for Friday at seven."]
 RECIPE = {"store_text": False}
@@ -166,7 +167,7 @@ class HeldDecoder:
 
         def held(texts: RestoredTexts, rows):
             self.entered.set()
-            assert self.go.wait(60)
+            assert self.go.wait(PATIENCE_S)
             return restore(texts, rows)
 
         monkeypatch.setattr(RestoredTexts, "restorations", held)
@@ -181,9 +182,9 @@ def test_texts_are_restored_in_a_lane_that_is_full_at_its_limit(settings, start,
 
     async def overload():
         first = asyncio.create_task(client.http.post("/search", json=body))
-        await asyncio.to_thread(decoder.entered.wait, 60)
+        await asyncio.to_thread(decoder.entered.wait, PATIENCE_S)
         second = asyncio.create_task(client.http.get("/collections/textless/documents/a"))
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             while not client.app.state.backend.waiting()["restore"]:
                 await asyncio.sleep(0)
         refused = [
@@ -203,11 +204,18 @@ def test_texts_are_restored_in_a_lane_that_is_full_at_its_limit(settings, start,
 
 
 def test_a_restoration_that_takes_too_long_answers_504(settings, start, problem, monkeypatch) -> None:
-    client = start(settings.model_copy(update={"deadline_s": 0.5}))
+    client = start(settings.model_copy(update={"deadline_s": 60.0}))
     client.run(client.http.put("/collections/textless", json=RECIPE, headers=client.headers))
     client.post("/collections/textless/documents", [{"id": "a", "text": " ".join(TEXTS)}])
     decoder = HeldDecoder(monkeypatch)
-    problem(client.get("/collections/textless/documents/a"), 504, "deadline_exceeded")
+
+    async def late():
+        reading = asyncio.create_task(client.http.get("/collections/textless/documents/a"))
+        assert await asyncio.to_thread(decoder.entered.wait, PATIENCE_S)
+        advance_loop(monkeypatch, 61)
+        return await reading
+
+    problem(client.run(late()), 504, "deadline_exceeded")
     decoder.go.set()
 
 

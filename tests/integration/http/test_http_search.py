@@ -20,6 +20,7 @@ def slice_in(text: str, start: int, end: int, unit: str) -> str:
     return text.encode(encoding)[start * width : end * width].decode(encoding)
 
 
+@pytest.mark.smoke
 def test_text_finds_the_phrase_in_two_documents(client) -> None:
     answer = client.search(text=PHRASE, top_k=2)
     assert set(answer) == {"hits", "generation", "threshold", "took_ms", "cursor"}
@@ -46,6 +47,7 @@ def test_null_metadata_is_answered_and_empty_part_metadata_is_not(client) -> Non
     assert "part_metadata" not in hit
 
 
+@pytest.mark.smoke
 def test_a_vector_finds_what_its_text_does(client) -> None:
     (vector,) = encode_queries(load_encoder("hashing"), [PHRASE])
     by_vector = client.search(vector=[float(number) * 7 for number in vector])

@@ -30,6 +30,7 @@ def made(client) -> dict[str, Any]:
     return task.json()["result"]
 
 
+@pytest.mark.smoke
 def test_a_snapshot_is_made_listed_downloaded_and_deleted(client, made, tmp_path: Path) -> None:
     assert (made["collection"], made["documents"]) == ("sample", client.get("/collections/sample").json()["documents"])
     assert client.get(ROOT).json() == {"snapshots": [made]}
@@ -42,6 +43,7 @@ def test_a_snapshot_is_made_listed_downloaded_and_deleted(client, made, tmp_path
     assert client.get(ROOT).json() == {"snapshots": []}
 
 
+@pytest.mark.smoke
 def test_a_snapshot_is_restored_also_after_its_collection_is_gone(client, made) -> None:
     path = f"{ROOT}/{made['id']}/restore?wait=30"
     task = client.post(path, {"name": "twin"}).json()

@@ -17,6 +17,7 @@ def spans(client, **body):
     return response.json()
 
 
+@pytest.mark.smoke
 def test_strings_and_objects_are_texts(client) -> None:
     texts = [CALL, {"id": "b", "text": CALL}, {"text": ""}, {"parts": [{"text": "Hello."}, {"text": CALL}]}]
     answer = spans(client, texts=texts, limit=1)

@@ -35,6 +35,7 @@ def exported(client: Client, accept: str, query: str = "") -> httpx.Response:
     return client.run(client.http.get(f"/collections/sample/export{query}", headers=headers))
 
 
+@pytest.mark.smoke
 def test_hits_lie_where_the_document_says(client) -> None:
     for unit, encoding, width in (("utf16", "utf-16-le", 2), ("byte", "utf-8", 1), ("codepoint", "utf-32-le", 4)):
         (hit, *_) = client.search(text="cancel my subscription", offset_unit=unit)["hits"]
@@ -46,6 +47,7 @@ def test_hits_lie_where_the_document_says(client) -> None:
         assert any(part.start <= hit["start"] < hit["end"] <= part.end for part in document.parts)
 
 
+@pytest.mark.smoke
 def test_all_documents_are_listed_page_by_page(client) -> None:
     ids, cursor = [], ""
     while cursor is not None:
@@ -55,6 +57,7 @@ def test_all_documents_are_listed_page_by_page(client) -> None:
     assert ids == sorted(document.id for document in DOCUMENTS)
 
 
+@pytest.mark.smoke
 def test_all_documents_are_exported_and_can_be_sent_again(client, problem) -> None:
     response = client.get("/collections/sample/export")
     assert response.headers["content-type"] == "application/x-ndjson"

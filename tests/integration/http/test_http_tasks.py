@@ -3,9 +3,9 @@
 import asyncio
 import gzip
 import json
-import time
 from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
+from threading import Event
 from typing import Any
 
 import httpx
@@ -17,6 +17,7 @@ from indexer.catalog import claims
 from indexer.catalog.leases import lease
 from indexer.errors import StorageFull
 from tests.integration.http.conftest import Client, read_answer
+from tests.waiting import PATIENCE_S, advance_loop
 
 IMPORT = "/collections/sample/documents/import"
 NDJSON = "application/x-ndjson"
@@ -60,6 +61,7 @@ def results(client: Client, id: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in response.text.splitlines()]
 
 
+@pytest.mark.smoke
 def test_an_upload_is_indexed_and_each_line_has_one_result(client) -> None:
     body = lines([*calls(3), {"id": "bad", "text": 7}]) + b"\n{no json}\n" + lines([calls(1)[0], calls(1, 9)[0]])
     task = ended(client, queued(send(client, body)))
@@ -81,6 +83,7 @@ def test_an_upload_is_indexed_and_each_line_has_one_result(client) -> None:
     assert again.result["generation"] == client.get("/collections/sample").json()["generation"]
 
 
+@pytest.mark.smoke
 def test_gzip_and_csv_are_read_as_they_arrive(client, problem) -> None:
     packed = gzip.compress(lines(calls(20))) + gzip.compress(lines(calls(5, 20)))  # two members
 
@@ -298,8 +301,18 @@ def test_a_stopped_server_leaves_its_tasks_to_the_next(settings, start) -> None:
     assert [ended(client, id).counts["indexed"] for id in ids] == [20, 20, 20]
 
 
-def test_small_writes_beside_an_upload_are_answered_as_ever(client) -> None:
-    """They wait for a batch of it, and are not refused."""
+def test_small_writes_beside_an_upload_are_answered_as_ever(client, monkeypatch) -> None:
+    """They wait for a batch of it, and are not refused. The upload begins when the first of them has arrived."""
+    real, arrived = DocumentService.upsert, Event()
+
+    def upsert(service: DocumentService, collection: str, records: Any, *rest: Any, **options: Any) -> Any:
+        records = list(records)
+        if len(records) == 1:
+            arrived.set()
+        assert arrived.wait(PATIENCE_S)
+        return real(service, collection, records, *rest, **options)
+
+    monkeypatch.setattr(DocumentService, "upsert", upsert)
     id = queued(send(client, lines(calls(3000))))
     answers = 0
     while client.get(f"/tasks/{id}").json()["status"] in ("queued", "running"):
@@ -333,11 +346,9 @@ def test_a_slow_body_is_received_though_the_deadline_is_short(settings, start, m
     client = start(settings.model_copy(update={"deadline_s": 60.0, "write_deadline_s": 60.0, "grace_s": 0.0}))
 
     async def slow() -> AsyncIterator[bytes]:
-        loop = asyncio.get_running_loop()
         for call in calls(6):
             yield lines([call])
-            late = loop.time() + 50
-            monkeypatch.setattr(loop, "time", lambda late=late, began=time.monotonic(): late + time.monotonic() - began)
+            advance_loop(monkeypatch, 50)
             await asyncio.sleep(0)
 
     id = queued(send(client, slow()))

@@ -18,6 +18,7 @@ def admin(start, settings):
     return started
 
 
+@pytest.mark.smoke
 def test_a_threshold_is_seen_set_and_applied(admin) -> None:
     nothing, *others = admin.get(ROOT).json()["thresholds"]
     assert nothing == {"mode": "best_span", "threshold": None, "as_set": None, "calibration": None}
@@ -32,6 +33,7 @@ def test_a_threshold_is_seen_set_and_applied(admin) -> None:
     assert len(admin.search(text=PHRASE, threshold=0)["hits"]) == 10
 
 
+@pytest.mark.smoke
 def test_history_and_undo(admin, problem) -> None:
     problem(admin.post(f"{ROOT}/undo", {}), 409, "nothing_to_undo")
     admin.put({"value": 0.8, "note": "first"})

@@ -22,7 +22,7 @@ class Provider:
     def __init__(self, client: Client) -> None:
         self.client, self.keys = client, [public_key("one")]
         issuer: Issuer = client.app.state.issuer
-        issuer._jwks = Jwks(NAME, "https://login.example/keys", fetch=lambda _: {"keys": self.keys})
+        issuer._jwks = Jwks(NAME, "https://login.example/keys", fetch=lambda _: {"keys": self.keys}, wait_s=60.0)
 
     def ask(self, token: str | None, path: str = "", body: object = None) -> Any:
         self.client.headers = {"Authorization": f"Bearer {token}"} if token else {}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.composition import open_store
+from app.services import open_store
 from app.settings import Settings
 from indexer.archives.backup import back_up
 from indexer.catalog.collections import Catalog

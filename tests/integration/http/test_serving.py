@@ -6,8 +6,16 @@ from contextlib import closing
 
 import pytest
 
-from app.http.connections import connection_options
-from app.main import AddressUnavailable, KeysRequired, listen, require_keys, serve, set_passive_wait_policy, url_of
+from app.main import (
+    AddressUnavailable,
+    KeysRequired,
+    listen,
+    require_keys,
+    serve,
+    server_options,
+    set_passive_wait_policy,
+    url_of,
+)
 from indexer.catalog.collections import Catalog
 from indexer.errors import CatalogNotInitialised, CatalogUnavailable
 from models.errors import BackboneMissing, InvalidInput
@@ -84,4 +92,4 @@ def test_the_url_of_a_server(host, begin) -> None:
 def test_uvicorn_believes_no_proxy(settings) -> None:
     """Its own default believes anybody on this machine; the application knows whom to believe."""
     trusting = settings.model_copy(update={"trusted_proxies": "10.0.0.7"})
-    assert not connection_options(trusting)["proxy_headers"]
+    assert not server_options(trusting)["proxy_headers"]

@@ -10,7 +10,7 @@ from threading import Event
 import pytest
 
 import app.collections.jobs
-from app.composition import open_store
+from app.services import open_store
 from app.settings import Settings
 from indexer.catalog.leases import lease
 from indexer.errors import CollectionBusy
@@ -19,6 +19,7 @@ from indexer.patience import Patience
 from models.encoders.registry import load_encoder
 from models.types import Document, Part
 from tests.integration.http.conftest import Client
+from tests.waiting import PATIENCE_S
 
 RECORDS = [Document(f"job-{number}", (Part(f"a document of the job, number {number}"),)) for number in range(20)]
 
@@ -42,23 +43,25 @@ async def write(client: Client, ends: Callable[[], bool]) -> Counter[int]:
     return statuses
 
 
-@pytest.mark.slow
+@pytest.mark.slow("writers that wait for each other")
 def test_a_job_gets_its_turn(settings: Settings, start, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The writes follow each other closely, and each takes a quarter of a second."""
+    """The writes follow each other closely, and each takes a quarter of a second, the first until the job has come."""
     client, refusals = start(settings), []
-    writing = Event()
+    writing, refused = Event(), Event()
+
+    def note(error: CollectionBusy) -> None:
+        refusals.append(error)
+        refused.set()
 
     def slow(*_: object) -> tuple[frozenset[str], int]:
         writing.set()
+        assert refused.wait(PATIENCE_S)
         Event().wait(0.25)
         return frozenset(), 1
 
     def begin() -> IndexReport:
-        with closing(open_store(settings).catalog):  # modules too, which may take longer than a write
-            load_encoder("hashing")
-        writing.clear()
-        assert writing.wait(30)
-        return index(settings, JobHooks(busy=Patience(10, begin=refusals.append)))
+        assert writing.wait(PATIENCE_S)
+        return index(settings, JobHooks(busy=Patience(PATIENCE_S, begin=note)))
 
     monkeypatch.setattr(app.collections.jobs, "remove", slow)
     with ThreadPoolExecutor(1) as pool:

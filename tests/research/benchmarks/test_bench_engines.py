@@ -31,7 +31,7 @@ GIB = 2**30
 
 def measured(name: str, case: Case, folder: Path) -> Any:
     folder.mkdir()
-    return measure(ENGINES[name].make(GIB), case, folder, build=True, limit_s=60)
+    return measure(ENGINES[name].make(GIB), case, folder, build=True, limit_s=200)
 
 
 @pytest.mark.parametrize("name", ["scan", "candidates", "faiss_flat_spans"])
@@ -70,7 +70,7 @@ def test_the_sizes_of_ours_are_without_texts(small, tmp_path) -> None:
 
 def test_an_index_is_opened_without_building(small, tmp_path) -> None:
     measured("scan", small, tmp_path / "index")
-    again = measure(ENGINES["scan"].make(GIB), small, tmp_path / "index", build=False, limit_s=60)
+    again = measure(ENGINES["scan"].make(GIB), small, tmp_path / "index", build=False, limit_s=200)
     assert again.build_s is None
     assert again.answers
 

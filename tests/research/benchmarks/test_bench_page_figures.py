@@ -7,7 +7,7 @@ import pytest
 from research.benchmarks.page_figures import measure
 
 
-@pytest.mark.slow
+@pytest.mark.slow("runs a benchmark")
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="no Chromium: apt-get install chromium")
 def test_the_page_is_measured() -> None:
     figures = measure("hashing", documents=50, moves=5, characters=300_000)

@@ -16,7 +16,7 @@ pytest.importorskip("openpyxl")
 @pytest.mark.parametrize(
     "name", ["far.xlsx", "repeated.ods", "blanks.odt", "entities.odt", "levels.docx", "tree.pdf", "levels.json"]
 )
-@pytest.mark.slow
+@pytest.mark.slow("runs a benchmark")
 def test_a_bomb_ends_within_its_bounds(name: str) -> None:
     (cost,) = detonated([name])
     assert cost.is_bounded, cost

@@ -19,7 +19,7 @@ def test_a_body_has_its_size_and_is_the_same_again() -> None:
     assert gzip.decompress(packed) == text
 
 
-@pytest.mark.slow
+@pytest.mark.slow("runs a benchmark")
 def test_a_small_upload_arrives_whole_also_past_a_cut_and_a_kill() -> None:
     figures = measure(Body(4, 400, packed=True), "hashing", cut=True, kill=True)
     assert 0 < figures.cut_megabytes < figures.sent_megabytes

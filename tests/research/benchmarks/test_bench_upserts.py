@@ -133,7 +133,7 @@ def test_nuggets_cannot_be_prepared() -> None:
         _without_nuggets(with_nuggets(recipe, NuggetRecipe("n", 64, 0.1)))
 
 
-@pytest.mark.slow
+@pytest.mark.slow("runs a benchmark")
 def test_both_servers_show_what_is_written(tmp_path, plain_settings) -> None:
     """The servers are processes of their own."""
     collection, texts = write_source(tmp_path / "collection.ndjson", 12), write_source(tmp_path / "texts.ndjson", 100)

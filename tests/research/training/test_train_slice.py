@@ -1,8 +1,9 @@
 """SLICE training end to end on a tiny BERT with random weights: it learns, saves, reloads and repeats itself."""
 
 import random
+import re
 import shutil
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +17,10 @@ from models.encoders.slice import SliceEncoder
 from models.errors import BackboneMismatch, InvalidInput
 from research.training import curve
 from research.training import slice as recipe
-from research.training.batches import draw
-from research.training.config import SliceConfig
+from research.training.batches import Shape, draw
+from research.training.config import SliceConfig, Weights
 from research.training.loop import Checkpoints, LoopHooks, Schedule, StepReport, fit
+from research.training.losses import DistillationWeights
 from research.training.objectives import Teachers, read_draw
 from research.training.reading import Topics, alone
 from research.training.slice import (
@@ -289,3 +291,11 @@ def test_the_checkpoint_of_another_run_is_refused(config: SliceConfig) -> None:
     assert error.value.field == "checkpoints"
     longer = train_slice(replace(config, schedule=replace(config.schedule, steps=2)), MATERIAL)
     assert longer.config["steps"] == 2
+
+
+@pytest.mark.parametrize(("option", "kinds"), [("--draw", [Shape]), ("--weight", [Weights, DistillationWeights])])
+def test_every_name_that_may_be_set_is_documented(option: str, kinds: list[type]) -> None:
+    notes = (Path(__file__).parents[3] / "research" / "notes" / "cli.md").read_text("utf-8")
+    section = notes.split("\n## spanseek train slice\n")[1].split("\n## ")[0]
+    row = next(line for line in section.splitlines() if line.startswith(f"| `{option}`"))
+    assert {field.name for kind in kinds for field in fields(kind)} <= set(re.findall(r"`(\w+)`", row))

@@ -10,6 +10,7 @@ from app.http.lanes import JobLane
 from app.search.errors import DeadlineExceeded, ShuttingDown
 from models.errors import InvalidInput
 from models.interruption import Interrupted, checkpoint
+from tests.waiting import PATIENCE_S
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def test_jobs_run_one_after_the_other(tuning: JobLane) -> None:
         return "done"
 
     async def together() -> list[str]:
-        return await asyncio.gather(tuning.run(work, 10), tuning.run(work, 10))
+        return await asyncio.gather(tuning.run(work, PATIENCE_S), tuning.run(work, PATIENCE_S))
 
     assert asyncio.run(together()) == ["done"] * 2
     assert overlapped == []
@@ -41,8 +42,8 @@ def test_errors_are_the_callers_and_the_lane_goes_on(tuning: JobLane) -> None:
         raise InvalidInput("not so")
 
     with pytest.raises(InvalidInput, match="not so"):
-        asyncio.run(tuning.run(refuse, 10))
-    assert asyncio.run(tuning.run(lambda: 7, 10)) == 7
+        asyncio.run(tuning.run(refuse, PATIENCE_S))
+    assert asyncio.run(tuning.run(lambda: 7, PATIENCE_S)) == 7
 
 
 def test_time_has_a_limit_and_what_waits_then_is_never_begun(tuning: JobLane) -> None:
@@ -50,7 +51,7 @@ def test_time_has_a_limit_and_what_waits_then_is_never_begun(tuning: JobLane) ->
 
     async def late() -> None:
         with pytest.raises(DeadlineExceeded, match=r"within 0\.05 s"):
-            await tuning.run(lambda: go_on.wait(30), 0.05)
+            await tuning.run(lambda: go_on.wait(PATIENCE_S), 0.05)
         with pytest.raises(DeadlineExceeded):
             await tuning.run(lambda: done.append(1), 0.05)
 
@@ -73,14 +74,14 @@ def test_a_job_that_has_begun_ends_at_its_next_checkpoint(tuning: JobLane) -> No
 
     with pytest.raises(DeadlineExceeded):
         asyncio.run(tuning.run(endless, 0.05))
-    assert ended.wait(30)
+    assert ended.wait(PATIENCE_S)
 
 
 def test_a_lane_that_finishes_does_not_end_what_has_begun() -> None:
     go_on, done = threading.Event(), threading.Event()
 
     def write() -> None:
-        assert go_on.wait(30)
+        assert go_on.wait(PATIENCE_S)
         checkpoint()
         done.set()
 
@@ -94,4 +95,4 @@ def test_a_lane_that_finishes_does_not_end_what_has_begun() -> None:
 def test_after_closing_there_is_no_more_work(tuning: JobLane) -> None:
     tuning.close()
     with pytest.raises(ShuttingDown):
-        asyncio.run(tuning.run(lambda: 7, 10))
+        asyncio.run(tuning.run(lambda: 7, PATIENCE_S))

@@ -9,8 +9,7 @@ import pytest
 
 from app.http.lanes import Lane
 from app.search.errors import QueueFull, ShuttingDown
-
-SOON = 10.0
+from tests.waiting import PATIENCE_S
 
 
 @contextmanager
@@ -21,19 +20,19 @@ def blocked(work: Callable[[Sequence[int]], Sequence[int]], **options: int) -> I
     def guarded(items: Sequence[int]) -> Sequence[int]:
         if items[0] == 0:
             busy.set()
-            assert gate.wait(SOON)
+            assert gate.wait(PATIENCE_S)
             return items
         return work(items)
 
     lane = Lane("test", guarded, **options)
     first = lane.submit(0)
-    assert busy.wait(SOON)
+    assert busy.wait(PATIENCE_S)
     try:
         yield lane, gate
     finally:
         gate.set()
         lane.close()
-        assert first.result(SOON) == 0
+        assert first.result(PATIENCE_S) == 0
 
 
 def test_those_who_wait_are_served_together() -> None:
@@ -47,7 +46,7 @@ def test_those_who_wait_are_served_together() -> None:
         futures = [lane.submit(item) for item in range(1, 8)]
         assert lane.waiting == 7
         gate.set()
-        assert [future.result(SOON) for future in futures] == [2, 4, 6, 8, 10, 12, 14]
+        assert [future.result(PATIENCE_S) for future in futures] == [2, 4, 6, 8, 10, 12, 14]
     assert batches == [[1, 2, 3], [4, 5, 6], [7]]
 
 
@@ -57,8 +56,8 @@ def test_one_too_many_is_told_at_once() -> None:
         with pytest.raises(QueueFull, match="2 requests are waiting already"):
             lane.submit(3)
         gate.set()
-        assert [future.result(SOON) for future in futures] == [1, 2]
-        assert lane.submit(4).result(SOON) == 4
+        assert [future.result(PATIENCE_S) for future in futures] == [1, 2]
+        assert lane.submit(4).result(PATIENCE_S) == 4
 
 
 def test_cancelled_items_are_not_worked_on() -> None:
@@ -72,9 +71,9 @@ def test_cancelled_items_are_not_worked_on() -> None:
         futures = [lane.submit(item) for item in (1, 2, 3)]
         assert futures[1].cancel()
         gate.set()
-        assert futures[2].result(SOON) == 3
+        assert futures[2].result(PATIENCE_S) == 3
         with pytest.raises(CancelledError):
-            futures[1].result(SOON)
+            futures[1].result(PATIENCE_S)
     assert seen == [1, 3]
 
 
@@ -94,21 +93,21 @@ def test_an_exception_reaches_all_callers_and_the_lane_lives_on(error: BaseExcep
     with blocked(work) as (lane, gate):
         futures = [lane.submit(item) for item in (12, 13, 14)]
         gate.set()
-        assert [future.exception(SOON) for future in futures] == [error] * 3
-        assert lane.submit(1).result(SOON) == 1
+        assert [future.exception(PATIENCE_S) for future in futures] == [error] * 3
+        assert lane.submit(1).result(PATIENCE_S) == 1
 
 
 @pytest.mark.parametrize("results", [[], [1, 2]])
 def test_a_wrong_number_of_results_hangs_nobody(results: list[int]) -> None:
     with Lane("test", lambda items: results) as lane:
         for _ in range(2):
-            assert isinstance(lane.submit(7).exception(SOON), AssertionError)
+            assert isinstance(lane.submit(7).exception(PATIENCE_S), AssertionError)
 
 
 def test_results_that_fail_when_they_are_read_hang_nobody() -> None:
     with Lane("test", lambda items: (1 // 0 for _ in items)) as lane:  # type: ignore[arg-type,return-value]
-        assert isinstance(lane.submit(7).exception(SOON), ZeroDivisionError)
-        assert isinstance(lane.submit(7).exception(SOON), ZeroDivisionError)
+        assert isinstance(lane.submit(7).exception(PATIENCE_S), ZeroDivisionError)
+        assert isinstance(lane.submit(7).exception(PATIENCE_S), ZeroDivisionError)
 
 
 def test_closing_finishes_the_queue_and_takes_no_more() -> None:
@@ -124,7 +123,7 @@ def test_closing_finishes_the_queue_and_takes_no_more() -> None:
             except QueueFull:
                 pass
         gate.set()
-        closing.join(SOON)
+        closing.join(PATIENCE_S)
         assert not closing.is_alive()
-        assert [future.result(SOON) for future in futures] == [1, 2, 3, 4]
+        assert [future.result(PATIENCE_S) for future in futures] == [1, 2, 3, 4]
         lane.close()

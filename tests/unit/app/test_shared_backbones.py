@@ -7,6 +7,7 @@ import pytest
 
 import models.backbones.opening
 from app.encoders.backbones import Backbones
+from tests.waiting import PATIENCE_S
 
 # In a process of its own: where types are checked while tests run, that alone loads torch's network.
 SCRIPT = """
@@ -34,8 +35,11 @@ assert not any(encoder.has_network for encoder in (trained, small, plain, named)
 """
 
 
+@pytest.mark.ci("loads the shipped models")
 def test_encoders_facets_and_the_restorer_open_a_backbone_once() -> None:
-    ran = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=120, check=False)
+    ran = subprocess.run(
+        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
     assert ran.returncode == 0, ran.stderr
 
 

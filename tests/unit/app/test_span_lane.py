@@ -19,6 +19,7 @@ from app.texts.span_answers import TooMuchText
 from app.texts.spans import Phrases, Searched, Slice, SpanService
 from models.encoders.hashing import HashingEncoder
 from models.types import Document, Part
+from tests.waiting import PATIENCE_S
 
 LONG = "cancel my plan " * 1_000  # so many characters that two are no slice
 
@@ -43,7 +44,7 @@ class Watched(SpanService):
         self.slices.append(f"{phrases.queries[0].prepared.request.text} {part.first}")
         self.niceness.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
         self.entered.set()
-        assert self.go.wait(30)
+        assert self.go.wait(PATIENCE_S)
         for step in super().search(phrases, part):
             self.steps += 1
             yield step
@@ -58,14 +59,14 @@ def service() -> Iterator[Watched]:
 
 @pytest.fixture
 def lane(service: Watched) -> Iterator[SpanLane]:
-    made = SpanLane(service)
+    made = SpanLane(service, clock=lambda: 0.0)  # whatever it takes, no text is refused for its time
     yield made
     made.close()
 
 
 def test_the_answer_is_that_of_the_service(service: Watched, lane: SpanLane) -> None:
     request = SpansRequest(("my plan",), texts("cancel my plan", LONG, LONG, ""))
-    answer = asyncio.run(lane.find(request, 30))
+    answer = asyncio.run(lane.find(request, PATIENCE_S))
     assert answer.results == service.find(request).results
     assert service.slices[:2] == ["my plan 0", "my plan 2"]
     assert lane.waiting == {"spans": 0}
@@ -73,17 +74,17 @@ def test_the_answer_is_that_of_the_service(service: Watched, lane: SpanLane) -> 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="threads have no priority of their own")
 def test_slices_are_encoded_behind_the_searches(service: Watched, lane: SpanLane) -> None:
-    asyncio.run(lane.find(SpansRequest(("my plan",), texts(LONG)), 30))
+    asyncio.run(lane.find(SpansRequest(("my plan",), texts(LONG)), PATIENCE_S))
     assert service.niceness[0] > os.getpriority(os.PRIO_PROCESS, 0)
 
 
 def test_requests_take_turns(service: Watched, lane: SpanLane) -> None:
     async def both() -> None:
         service.go.clear()
-        first = asyncio.create_task(lane.find(SpansRequest(("first",), texts(LONG, LONG, LONG)), 30))
-        await asyncio.to_thread(service.entered.wait, 30)
-        second = asyncio.create_task(lane.find(SpansRequest(("second",), texts("a plan")), 30))
-        async with asyncio.timeout(30):
+        first = asyncio.create_task(lane.find(SpansRequest(("first",), texts(LONG, LONG, LONG)), PATIENCE_S))
+        await asyncio.to_thread(service.entered.wait, PATIENCE_S)
+        second = asyncio.create_task(lane.find(SpansRequest(("second",), texts("a plan")), PATIENCE_S))
+        async with asyncio.timeout(PATIENCE_S):
             while not lane.waiting["spans"]:
                 await asyncio.sleep(0)
         service.go.set()
@@ -98,18 +99,18 @@ def test_nothing_is_encoded_after_the_deadline(service: Watched, lane: SpanLane)
     with pytest.raises(DeadlineExceeded, match=r"within 0\.1 s"):
         asyncio.run(lane.find(SpansRequest(("first",), texts(LONG, LONG)), 0.1))
     service.go.set()
-    asyncio.run(lane.find(SpansRequest(("second",), texts("a plan")), 30))
+    asyncio.run(lane.find(SpansRequest(("second",), texts("a plan")), PATIENCE_S))
     assert "first 1" not in service.slices
 
 
 def test_too_much_is_refused_before_anything_is_encoded(service: Watched, lane: SpanLane) -> None:
     for contents in (["a"] * 1_001, ["x" * 600_000] * 2):
         with pytest.raises(TooMuchText) as refused:
-            asyncio.run(lane.find(SpansRequest(("a",), texts(*contents)), 30))
+            asyncio.run(lane.find(SpansRequest(("a",), texts(*contents)), PATIENCE_S))
         assert refused.value.field == "texts"
     parts = Document("a", tuple(Part("") for _ in range(20_001)))
     with pytest.raises(TooMuchText, match="20,001 parts"):
-        asyncio.run(lane.find(SpansRequest(("a",), (parts,)), 30))
+        asyncio.run(lane.find(SpansRequest(("a",), (parts,)), PATIENCE_S))
     assert service.slices == []
 
 
@@ -117,16 +118,17 @@ def test_too_much_is_refused_before_anything_is_encoded(service: Watched, lane: 
 VERY_LONG = "cancel my plan today. " * 20_000
 
 
+@pytest.mark.ci("long texts")
 def test_one_long_text_is_encoded_in_steps_between_which_others_come(service: Watched, lane: SpanLane) -> None:
     order: list[str] = []
 
     async def found(name: str, content: str) -> None:
-        await lane.find(SpansRequest((name,), texts(content)), 60)
+        await lane.find(SpansRequest((name,), texts(content)), PATIENCE_S)
         order.append(name)
 
     async def both() -> None:
         long = asyncio.create_task(found("long", VERY_LONG))
-        await asyncio.to_thread(service.entered.wait, 30)
+        await asyncio.to_thread(service.entered.wait, PATIENCE_S)
         await asyncio.gather(long, found("short", "a plan"))
 
     asyncio.run(both())
@@ -143,7 +145,7 @@ def test_nothing_is_encoded_once_the_caller_has_gone(service: Watched, lane: Spa
         return looks == 3
 
     with pytest.raises(ClientDisconnect):
-        asyncio.run(lane.find(SpansRequest(("a",), texts(VERY_LONG)), 60, gone))
+        asyncio.run(lane.find(SpansRequest(("a",), texts(VERY_LONG)), PATIENCE_S, gone))
     assert service.steps == 3
 
 
@@ -152,10 +154,10 @@ def test_a_request_that_cannot_be_answered_in_time_is_refused_as_soon_as_that_is
     times = itertools.count(0.0, 10.0)
     lane = SpanLane(service, clock=lambda: next(times))
     try:
-        with pytest.raises(TooMuchText, match=r"440,000 characters; at about .* in the 60 s"):
-            asyncio.run(lane.find(SpansRequest(("a",), texts(VERY_LONG)), 60))
+        with pytest.raises(TooMuchText, match=r"440,000 characters; at about .* in the 200 s"):
+            asyncio.run(lane.find(SpansRequest(("a",), texts(VERY_LONG)), PATIENCE_S))
         assert service.steps == 2
-        assert asyncio.run(lane.find(SpansRequest(("a",), texts("a plan")), 60)).results
+        assert asyncio.run(lane.find(SpansRequest(("a",), texts("a plan")), PATIENCE_S)).results
     finally:
         lane.close()
 
@@ -166,11 +168,11 @@ def test_a_slow_text_says_nothing_of_others(service: Watched) -> None:
     now = itertools.accumulate(iter(lambda: step_s, None))
     lane = SpanLane(service, clock=lambda: next(now))
     try:
-        asyncio.run(lane.find(SpansRequest(("a",), texts("a plan")), 60))
+        asyncio.run(lane.find(SpansRequest(("a",), texts("a plan")), PATIENCE_S))
         step_s = 10.0
         with pytest.raises(TooMuchText):
-            asyncio.run(lane.find(SpansRequest(("a",), texts(VERY_LONG)), 60))
+            asyncio.run(lane.find(SpansRequest(("a",), texts(VERY_LONG)), PATIENCE_S))
         step_s = 0.01
-        assert asyncio.run(lane.find(SpansRequest(("a",), texts(VERY_LONG)), 60)).results
+        assert asyncio.run(lane.find(SpansRequest(("a",), texts(VERY_LONG)), PATIENCE_S)).results
     finally:
         lane.close()

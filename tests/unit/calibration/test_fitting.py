@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GroupKFold
 
-from app.calibration.fitting import _smoothed, fit, isotonic_knots, logistic_knots
+from app.calibration.fitting import _folds, _smoothed, fit, isotonic_knots, logistic_knots
 from app.calibration.labels import LabelsRefused
-from models.ops.calibrate import check_knots, least_raw, score_from_raw
+from models.ops.calibrate import check_knots, isotonic, least_raw, logistic, score_from_raw
 from tests.examples import examples
 from tests.reference import isotonic_steps
 
@@ -83,6 +86,36 @@ def test_whatever_the_labels_the_map_is_one(values, seed, graded) -> None:
     degree = rng.random(len(raw)) if graded else rng.integers(0, 2, len(raw)).astype(float)
     for make in (isotonic_knots, logistic_knots):
         check_knots(make(raw, degree))
+
+
+@settings(max_examples=examples(60))
+@given(raws, st.integers(0, 2**32 - 1), st.booleans())
+def test_isotonic_values_are_those_of_scikit_learn(values, seed, graded) -> None:
+    raw, rng = np.array(values).round(9), np.random.default_rng(seed)
+    degree = rng.random(len(raw)) if graded else rng.integers(0, 2, len(raw)).astype(float)
+    np.testing.assert_allclose(isotonic(raw, degree), IsotonicRegression().fit_transform(raw, degree), atol=1e-6)
+
+
+@pytest.mark.parametrize("labels", [20, 300])
+@pytest.mark.parametrize("spread", [0.0, 0.5, 3.0, 50.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_logistic_curves_are_those_of_scikit_learn(labels, spread, seed) -> None:
+    """From unrelated labels to separated ones, and labels of one kind alone; `C` is the penalty."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal(labels)
+    for degree in (rng.random(labels) < 1 / (1 + np.exp(-spread * x)), np.ones(labels), rng.random(labels)):
+        shares = _smoothed(degree.astype(float))
+        model = LogisticRegression(C=1e6, tol=1e-12, max_iter=1000, solver="newton-cholesky").fit(
+            np.tile(x, 2)[:, None], np.repeat([1, 0], labels), sample_weight=np.concatenate([shares, 1 - shares])
+        )
+        np.testing.assert_allclose(logistic(x, shares), [model.coef_[0, 0], model.intercept_[0]], rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("groups", [5, 6, 40])
+def test_folds_are_those_of_scikit_learn(groups) -> None:
+    drawn_groups = np.concatenate([np.arange(groups), np.random.default_rng(groups).integers(0, groups, 60)])
+    expected = GroupKFold(5, shuffle=True, random_state=13).split(drawn_groups, groups=drawn_groups)
+    assert [left_out.tolist() for left_out in _folds(drawn_groups)] == [rows.tolist() for _, rows in expected]
 
 
 spaced = st.lists(st.integers(5, 95), min_size=5, max_size=30).map(lambda hundredths: [n / 100 for n in hundredths])

@@ -277,6 +277,7 @@ def test_the_best_of_every_start(kind: str, masked: bool) -> None:
         np.testing.assert_allclose(best[units], expected, rtol=1e-4, atol=2 * float(errors[block]) + 1e-5)
 
 
+@pytest.mark.ci("many examples")
 def test_spans_reaching_the_floors_of_their_starts() -> None:
     codes, scales = quantize(vectors_of("random", 700, 8, 3))
     norm_codes, affine, _ = kernels.inverse_norms(codes, scales, room_of([300, 400]), 2, 9)

@@ -1,8 +1,8 @@
 """A merged segment is, bit for bit, the segment that would have been written of the live documents."""
 
-import tracemalloc
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -20,6 +20,7 @@ from models.text import units
 from models.types import Document, Part, SpanBounds
 from tests import strategies
 from tests.examples import examples
+from tests.memory import peaks_of
 
 DIM = 4
 PLAIN = Recipe("hashing", "fingerprint", DIM, SpanBounds(1, 6))
@@ -116,26 +117,19 @@ def sha_of(folder: Path) -> str:
     return hashlib.sha256((folder / layout.MANIFEST).read_bytes()).hexdigest()
 
 
-def peak(folder: Path, words: int) -> int:
-    """The least of five: what other threads of the process allocate meanwhile counts too."""
-    return min(peak_of_one(folder, words) for _ in range(5))
+def merge_in_small_pieces(folder: Path, sha256: str) -> None:
+    """Merge a segment of two documents, a thousand units at a time."""
+    with pytest.MonkeyPatch.context() as patched, TemporaryDirectory() as made:
+        patched.setattr("indexer.segments.merge._UNITS_A_PIECE", 1_024)
+        patched.setattr("indexer.segments.merge._CODE_POINTS_A_PIECE", layout.TEXT_BLOCK)
+        patched.setattr("indexer.segments.norms._BLOCKS_A_PASS", 4)
+        merge(Path(made) / "merged", RECIPE, [Source(Segment(folder, sha256), np.ones(2, bool))])
 
 
-def peak_of_one(folder: Path, words: int) -> int:
-    big = [long(number, words, gap=100) for number in range(2)]
-    source = Source(write(folder / f"big-{next(_number)}", big), np.ones(2, bool))
-    tracemalloc.start()
-    try:
-        merge(folder / f"merged-{next(_number)}", RECIPE, [source])
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-
-
-@pytest.mark.slow
-def test_memory_does_not_grow_with_the_units(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("indexer.segments.merge._UNITS_A_PIECE", 1_024)
-    monkeypatch.setattr("indexer.segments.merge._CODE_POINTS_A_PIECE", layout.TEXT_BLOCK)
-    monkeypatch.setattr("indexer.segments.norms._BLOCKS_A_PASS", 4)
-    peak(folder, 100)  # whatever is made only once
-    assert peak(folder, 12_000) < 1.3 * peak(folder, 4_000)
+@pytest.mark.ci("many documents")
+def test_memory_does_not_grow_with_the_units(folder: Path) -> None:
+    segments = [folder / "small", folder / "large"]
+    for path, words in zip(segments, (4_000, 12_000), strict=True):
+        write(path, [long(number, words, gap=100) for number in range(2)])
+    small, large = peaks_of(merge_in_small_pieces, *((path, sha_of(path)) for path in segments))
+    assert large < 1.3 * small

@@ -17,8 +17,8 @@ from indexer.engine.place import ScoredSpan
 from indexer.engine.query import Filter, Selection
 from indexer.engine.snapshot import Snapshot
 from indexer.nuggets.models import NuggetModels
+from indexer.nuggets.queries import NuggetCounts, NuggetScan
 from indexer.nuggets.recipe import NAME, NuggetRecipe, nugget_recipe
-from indexer.nuggets.scan import NuggetCounts, NuggetScan
 from indexer.tuning import Tuning
 from indexer.types import Recipe
 from indexer.words.literal import Terms, holds

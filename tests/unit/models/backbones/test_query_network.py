@@ -64,6 +64,7 @@ def single(network: Backbone, batch: list[np.ndarray]) -> list[np.ndarray]:
     return network.unpad(states, [len(window) for window in batch])
 
 
+@pytest.mark.ci("many sizes")
 @pytest.mark.parametrize("halves", [False, True])
 @pytest.mark.parametrize("lengths", [[1], [4], [9], [70], [7, 3, 1], [30, 2], [1] * 40])
 def test_hidden_states_are_the_same(tmp_path: Path, lengths: list[int], halves: bool) -> None:
@@ -301,7 +302,7 @@ def test_products_of_bytes_are_those_of_what_they_stand_for(
 
 @pytest.mark.native_precision
 @pytest.mark.skipif(not multiplies_bfloat16(), reason="this processor does not multiply bfloat16")
-@pytest.mark.slow
+@pytest.mark.ci("compiles kernels for other processors")
 def test_texts_in_bfloat16_are_nearer_to_float32_than_those_of_torch(tmp_path: Path) -> None:
     folder = bert(tmp_path)
     encoder = SliceEncoder(open_backbone(str(folder)))

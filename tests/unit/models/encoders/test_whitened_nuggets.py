@@ -51,7 +51,7 @@ def test_the_matrix_is_that_of_the_definition() -> None:
     np.testing.assert_allclose(found, found.T, atol=1e-7)
 
 
-@pytest.mark.slow
+@pytest.mark.ci("fits to many vectors")
 def test_nuggets_extend_more_evenly_the_more_texts_are_known() -> None:
     texts = some_texts(2 * WINDOWS)
     few, many = (WhitenedNuggets(TRAINED, fit_whitening(TRAINED, texts[:n], RATIO)) for n in (20, len(texts)))

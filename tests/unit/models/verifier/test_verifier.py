@@ -56,6 +56,7 @@ def test_it_computes_what_torch_computes(network: tuple[PairClassifier, Path, Pa
     np.testing.assert_allclose(np.array(verifier.logits(PAIRS)), network[0].logits(PAIRS).numpy(), atol=1e-4)
 
 
+@pytest.mark.ci("loads the shipped models")
 def test_whole_numbers_stay_near(
     network: tuple[PairClassifier, Path, Path], monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:

@@ -1,0 +1,1 @@
+"""E-mail: messages of their own, in mailboxes, and of Outlook."""

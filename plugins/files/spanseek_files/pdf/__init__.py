@@ -1,0 +1,1 @@
+"""PDF files: words, lines and paragraphs as they stand on their pages."""

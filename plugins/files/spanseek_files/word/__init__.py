@@ -1,0 +1,1 @@
+"""Word files: what Word shows in its final view."""
