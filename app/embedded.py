@@ -22,9 +22,8 @@ from pydantic import ValidationError
 
 from app.http.auth import AnonymousAccess
 from app.main import listen, prepare, require_keys, run, url_of
-from app.plugins import settings_classes
 from app.services import make_encoders, open_store
-from app.settings import Settings
+from app.settings import Settings, settings_classes
 from indexer.catalog import schema
 from indexer.disk import full_disk_named, path_refused
 from models.errors import InvalidInput, SpanseekError

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, fields
 from importlib.metadata import EntryPoint
 from typing import TypeAlias
 
-from app.settings import PluginSettings, Settings
 from models.entry_points import entry_points_of
 
 Points: TypeAlias = Mapping[str, EntryPoint]
@@ -17,11 +16,13 @@ class Plugin:
     """A distribution and its entry points, by name; each field is a group, such as ``spanseek.sources``."""
 
     name: str
+    documents: Points = field(default_factory=dict)
     sources: Points = field(default_factory=dict)
     segments: Points = field(default_factory=dict)
     encoders: Points = field(default_factory=dict)
     representations: Points = field(default_factory=dict)
     executors: Points = field(default_factory=dict)
+    index_engines: Points = field(default_factory=dict)
     modes: Points = field(default_factory=dict)
     commands: Points = field(default_factory=dict)
     routes: Points = field(default_factory=dict)
@@ -39,8 +40,3 @@ def plugins() -> tuple[Plugin, ...]:
             found[point.dist.name if point.dist else ""][group][name] = point
     found.pop("spanseek", None)
     return tuple(Plugin(name, **found[name]) for name in sorted(found))
-
-
-def settings_classes() -> tuple[type[PluginSettings], ...]:
-    """The settings of the core, and those of all plug-ins, which are loaded."""
-    return (Settings, *(point.load() for plugin in plugins() for point in plugin.settings.values()))

@@ -17,8 +17,9 @@ from pydantic_core import CoreSchema
 from app.answers import described, extended
 from app.requests import STRICT, option
 from indexer.representations.base import Representation
-from indexer.representations.registry import representations
-from models.errors import InvalidInput
+from indexer.representations.registry import GROUP, representations
+from models.entry_points import EXTRAS
+from models.errors import ExtraMissing, InvalidInput
 
 # The options of a representation by name; None where it is not wanted.
 Choice: TypeAlias = dict[str, Any] | None
@@ -101,13 +102,15 @@ def _differ(one: Choice, other: Choice) -> bool:
 
 
 def known(name: str) -> Representation[Any]:
-    """The representation of this name. Raises ``InvalidInput`` for an unknown one.
+    """The representation of this name. Raises ``InvalidInput`` for an unknown one, ``ExtraMissing`` for an absent one.
 
     >>> known("wrods")
     Traceback (most recent call last):
     models.errors.InvalidInput: There is no representation 'wrods'.
     """
     if name not in representations():
+        if name in EXTRAS[GROUP]:
+            raise ExtraMissing(f"The representation {name} needs", EXTRAS[GROUP][name])
         near = "".join(f"Did you mean {each}? " for each in get_close_matches(name, representations(), 1))
         raise InvalidInput(
             f"There is no representation {name[:80]!r}.",

@@ -35,19 +35,20 @@ from indexer.filters.expression import MAX_COMPARISONS, Expression
 from indexer.filters.json_form import MAX_REQUEST_CHARACTERS, FilterBatch, expression_of
 from indexer.segments.text import OffsetUnit
 from indexer.tuning import Auto, ThresholdOn
-from models.entry_points import entry_points_of
+from models.entry_points import EXTRAS, entry_points_of
 from models.errors import InvalidInput
 from models.fields import converted
 from models.text.borders import Boundary
 from models.text.checks import unstorable
 from models.text.stemming import Language
 
-# The names of the entry points of this group, which are classes of search modes (CONTRIBUTING.md, "Add a search mode").
+# The names of the entry points of this group, which are classes of search modes (CONTRIBUTING.md, "Add a search mode"),
+# and of the modes that extras install.
 MODES: Final = "spanseek.modes"
 if TYPE_CHECKING:
     Mode: TypeAlias = str
 else:
-    Mode = Literal[tuple(entry_points_of(MODES))]
+    Mode = Literal[tuple(sorted({*entry_points_of(MODES), *EXTRAS[MODES]}))]
 # What hits are ranked by; the paper ranks by the cosine alone.
 Ranking = Literal["span_score", "cosine"]
 Boundaries = Literal["any", "clause", "sentence", "part"]

@@ -12,9 +12,10 @@ from typing import Any, Protocol, Self, TypeVar, cast
 from app.encoders.encoders import Encoders
 from app.settings import CATALOG_FILE, EXECUTOR_OF, Settings
 from indexer.catalog.collections import Catalog
-from indexer.engine.executor import ClusterOptions, Executor, ExecutorOptions
+from indexer.engine.executor import Executor, ExecutorOptions
 from indexer.engine.executor import make_executor as executor_named
 from indexer.errors import CatalogNotInitialised
+from indexer.machine import use_device
 from indexer.patience import Busy, Patience
 from indexer.segments.options import SegmentsOptions, make_segments
 from indexer.store import Store
@@ -47,6 +48,7 @@ def open_store(
 
     ``executor`` and ``patience``, that of a writer with others, replace those that the settings name.
     """
+    use_device(settings.device)
     segments = make_segments(segments_options(settings))
     patience = patience or partial(Patience, settings.lease_wait_s)
     catalog = Catalog(settings.catalog_url, data_dir=settings.data_dir, patience=patience)
@@ -74,21 +76,8 @@ def segments_options(settings: Settings) -> SegmentsOptions:
 
 def make_executor(settings: Settings) -> Executor:
     """The executor that the settings name. Raises ``ExecutorUnavailable``."""
-    options = ExecutorOptions(settings.device, cluster_options(settings), segments_options(settings))
+    options = ExecutorOptions(settings.device, segments_options(settings), settings.of)
     return executor_named(EXECUTOR_OF.get(settings.engine, settings.engine), options)
-
-
-def cluster_options(settings: Settings) -> ClusterOptions:
-    """The options of a Ray cluster."""
-    return ClusterOptions(
-        settings.ray_address,
-        settings.ray_namespace,
-        settings.ray_actors,
-        settings.ray_replicas,
-        settings.ray_deadline_s,
-        settings.ray_queue,
-        settings.ray_encoders,
-    )
 
 
 def make_encoders(settings: Settings) -> Encoders:

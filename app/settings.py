@@ -15,11 +15,14 @@ CATALOG_FILE = "catalog.sqlite3"
 
 # Executors by their names of before version 0.3.
 EXECUTOR_OF: Final = MappingProxyType({"auto": "candidates", "scan": "local"})
-IndexEngine: TypeAlias = Literal["local", "ray"]
+# The names of engines that the extra of the same name installs.
+_EXTRAS: Final = ("ray",)
 if TYPE_CHECKING:
     EngineName: TypeAlias = str
+    IndexEngine: TypeAlias = str
 else:
-    EngineName = Literal[tuple(sorted({*EXECUTOR_OF, *entry_points_of("spanseek.executors")}))]
+    EngineName = Literal[tuple(sorted({*EXECUTOR_OF, *entry_points_of("spanseek.executors"), *_EXTRAS}))]
+    IndexEngine = Literal[tuple(sorted({"local", *entry_points_of("spanseek.index_engines"), *_EXTRAS}))]
 
 _YEAR_S: Final = 365 * 86_400
 # A year to wait and a century to keep something, so that what is added to a time stays in the calendar.
@@ -83,9 +86,6 @@ class Settings(PluginSettings):
     )
     weights: Path | None = Field(None, description="Folder of trained SLICE weights, instead of those shipped.")
     nugget_weights: Path | None = Field(None, description="Folder of trained nugget weights, instead of those shipped.")
-    facet_weights: Path | None = Field(
-        None, description="Folder of trained facets and their word vectors, instead of those shipped."
-    )
     restorable_weights: Path | None = Field(
         None, description="Folder of trained weights of the restorer, instead of those shipped."
     )
@@ -96,41 +96,21 @@ class Settings(PluginSettings):
         0.5, ge=0, le=1, description="Restored texts whose least certain token is less probable come with a warning."
     )
     words: bool = Field(True, description="Whether new collections store words, which modes that read words need.")
-    device: str = Field("auto", description="Device of encoders and of the engine device: auto, cpu or cuda.")
+    device: str = Field(
+        "auto",
+        description="Device of encoders, of the engines device and faiss_gpu, and of FAISS: auto, cpu, cuda or cuda:N.",
+    )
     engine: EngineName = Field(
         "auto",
         description="Search engine. auto: approximate search with exact rescoring in collections that have candidate "
         "files, else scan; scan: exact search; device: exact search on SPANSEEK_DEVICE, such as a GPU, with the "
-        "segments in its memory; ray: as auto, by the actors of a Ray cluster; or the name of another executor.",
-    )
-    ray_address: str = Field(
-        "auto",
-        description="Ray cluster of the engine ray, which the extra ray installs: auto finds the one that runs on this "
-        "machine, or HOST:PORT; local starts one in the process, for trying.",
-    )
-    ray_namespace: str = Field(
-        "spanseek", description="Ray namespace of the actors; another for every data folder of one cluster."
-    )
-    ray_actors: int = Field(1, gt=0, description="Actors on every node of the cluster.")
-    ray_replicas: int = Field(2, gt=0, description="Actors that hold each segment.")
-    ray_deadline_s: Seconds = Field(
-        5.0,
-        gt=0,
-        description="Seconds in which an actor must answer a search; without it the answer says that it is degraded.",
-    )
-    ray_queue: int = Field(
-        64, gt=0, description="Requests of one server that may wait for an actor; further ones are answered 429."
+        "segments in its memory; faiss_gpu: as auto, with vectors in FAISS indexes on the GPU; ray: as auto, by the "
+        "actors of a Ray cluster; or the name of another executor.",
     )
     index_engine: IndexEngine = Field(
         "local",
         description="Where `spanseek index`, `spanseek reindex` and tasks that reindex encode: local, in their "
         "process; ray, in actors of a Ray cluster.",
-    )
-    ray_encoders: int | None = Field(
-        None,
-        gt=0,
-        description="Actors that encode for a job; by default one for each GPU of the cluster or, without any, for "
-        "each processor.",
     )
     candidates_from: int = Field(
         8_000_000,
@@ -292,12 +272,21 @@ class Settings(PluginSettings):
             self.weights,
             self.device,
             self.nugget_weights,
-            self.facet_weights,
             self.restorable_weights,
             self.verifier_weights,
             whitenings=self.data_dir / "whitenings",
             trusted_backbones=listed(self.trusted_backbones),
+            plugin_weights=self._plugin_weights(),
         )
+
+    def _plugin_weights(self) -> dict[str, Path]:
+        settings = (self.of(kind) for kind in settings_classes()[1:])
+        return {name: value for each in settings for name, value in each if isinstance(value, Path)}
+
+
+def settings_classes() -> tuple[type[PluginSettings], ...]:
+    """The settings of the core, and those of all plug-ins, which are loaded."""
+    return (Settings, *(point.load() for point in entry_points_of("spanseek.settings").values()))
 
 
 def listed(names: str) -> tuple[str, ...]:

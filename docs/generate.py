@@ -16,8 +16,7 @@ from typer.main import get_command
 
 from app.cli import cli
 from app.http.app import create_app
-from app.plugins import settings_classes
-from app.settings import Settings
+from app.settings import Settings, settings_classes
 from docs import client_code
 
 ROOT = Path(__file__).parents[1]

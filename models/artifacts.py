@@ -78,7 +78,7 @@ def save_artifact(folder: Path, tensors: Mapping[str, Any], config: dict[str, Js
 def check_sha256(path: Path, sha256: str) -> None:
     """Raise ``BackboneMismatch`` if the checksum of a file differs from the one in its folder."""
     expected = _checksums(path.parent).get(path.name)
-    if expected != sha256 and (expected is not None or path.parent.parent == SHIPPED):
+    if expected != sha256 and (expected is not None or _is_shipped(path.parent)):
         raise BackboneMismatch(
             f"{path} is damaged or was changed: its SHA-256 is not the one in {CHECKSUMS}.",
             hint=f"Reinstall Spanseek, or restore the file; write {CHECKSUMS} anew if the change is intended.",
@@ -98,6 +98,11 @@ def record_checksums(folder: Path) -> None:
     if names:
         lines = (f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n" for name in names)
         (folder / CHECKSUMS).write_text("".join(lines), "ascii")
+
+
+def _is_shipped(folder: Path) -> bool:
+    """True for a folder in the folder ``weights`` of a package."""
+    return folder.parent.name == "weights" and (folder.parent.parent / "__init__.py").is_file()
 
 
 def _checksums(folder: Path) -> dict[str, str]:

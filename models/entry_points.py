@@ -6,6 +6,17 @@ They are read once, which takes longer than most imports. Nothing is loaded befo
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from types import MappingProxyType
+from typing import Final
+
+# The extra of ``spanseek`` that installs what a name stands for, by group and name.
+EXTRAS: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
+    {
+        "spanseek.commands": {"cluster": "ray", "compare": "facets", "summarize": "facets", "webhooks": "webhooks"},
+        "spanseek.modes": {"facets": "facets"},
+        "spanseek.representations": {"facets": "facets"},
+    }
+)
 
 
 @cache

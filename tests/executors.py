@@ -3,9 +3,8 @@
 import pickle
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor
-from dataclasses import dataclass
 from functools import cached_property
-from hashlib import blake2b
+from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,10 +13,7 @@ import numpy as np
 import pytest
 
 from indexer.arrays import SpanTerms
-from indexer.cluster.executor import RayExecutor
-from indexer.cluster.peers import Peer
-from indexer.cluster.shipment import Shipment
-from indexer.engine.executor import ClusterOptions, Executor
+from indexer.engine.executor import Executor
 from indexer.engine.place import ScoredSpan
 from indexer.engine.query import Selection
 from indexer.engine.scan import SpanScan
@@ -26,9 +22,7 @@ from indexer.engine.snapshot import SegmentView, Snapshot
 from indexer.errors import SegmentsUnreachable
 from indexer.segments.manifest import SegmentKey
 from indexer.segments.opened import open_segment
-from indexer.segments.options import SegmentsOptions
 from models.errors import SpanseekError
-from models.fields import converted
 from models.types import QueryVectors
 
 Item = TypeVar("Item")
@@ -86,47 +80,16 @@ class Without(Executor):
         return SegmentsUnreachable(key.folder.name) if key.folder.name in self.names else None
 
 
-@dataclass(frozen=True, slots=True)
-class Bordered(Shipment):
-    """A view with its borders: tests draw some that are not on disk."""
+def on_cluster() -> list[Any]:
+    """The cluster of all tests as a parameter; none where the plug-in is not installed."""
+    if find_spec("spanseek_ray") is None:
+        return []
+    from plugins.ray.tests.shared_cluster import CLUSTER
 
-    borders: np.ndarray
-
-    @classmethod
-    def of(cls, view: SegmentView, where: SegmentsOptions | None = None) -> "Bordered":
-        where = where or BUCKETS.get(view.segment.folder.parents[1])
-        return converted(Shipment.of(view, where), cls, borders=np.array(view.segment.borders))
-
-    @property
-    def key(self) -> bytes:
-        return Shipment.key.fget(self) + blake2b(self.borders.tobytes(), digest_size=16).digest()
-
-    def open(self) -> SegmentView:
-        view = Shipment.open(self)
-        view.segment.borders = self.borders
-        return view
+    return [pytest.param(CLUSTER, marks=pytest.mark.slow("starts a cluster"))]
 
 
-class SharedCluster(RayExecutor):
-    """The cluster of all tests of a process, with which it ends."""
-
-    @property
-    def options(self) -> ClusterOptions:
-        return self._options
-
-    @property
-    def actors(self) -> list[Peer]:
-        return list(self._peers)
-
-    def close(self) -> None:
-        pass
-
-
-# Of caches of buckets, by their folders, where actors read the same segments.
-BUCKETS: dict[Path, SegmentsOptions] = {}
-# Two actors on this machine, which the first query starts: mark tests that ask it as slow.
-CLUSTER = SharedCluster(ClusterOptions("local", actors=2, deadline_s=100.0), ship=Bordered.of)
-ON_CLUSTER = pytest.param(CLUSTER, marks=pytest.mark.slow("starts a cluster"))
+ON_CLUSTER = on_cluster()
 
 
 def found_by(

@@ -6,11 +6,11 @@ from typing import Any, Literal
 
 import pytest
 
-from indexer.cluster import encoder_pool
-from indexer.cluster.actor import Failed
-from indexer.cluster.encoder_actors import Crew, EncoderActor, Worker
-from indexer.cluster.transport import Unanswered
 from models.errors import SpanseekError
+from spanseek_ray import encoder_pool
+from spanseek_ray.actor import Failed
+from spanseek_ray.encoder_actors import Crew, EncoderActor, Worker
+from spanseek_ray.transport import Unanswered
 
 # What becomes of a call: it returns, or its actor dies before the work or when it is done.
 Fate = Literal["returns", "dies", "dies when done"]

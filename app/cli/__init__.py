@@ -13,9 +13,7 @@ from rich.text import Text
 from app import __version__
 from app.cli.aliases import aliases_cli
 from app.cli.calibrations import calibrate, calibrations_cli
-from app.cli.cluster import cluster_cli
 from app.cli.collections import collections_cli
-from app.cli.comparing import compare, summarize
 from app.cli.console import err, out
 from app.cli.documents import delete, documents_cli
 from app.cli.index import index
@@ -51,8 +49,6 @@ _PANELS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
         "search": search,
         "mine": mine,
         "spans": spans,
-        "compare": compare,
-        "summarize": summarize,
         "restore": restore,
         "vectors": vectors,
         "phrases": phrases_cli,
@@ -77,7 +73,6 @@ _PANELS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
         "serve": serve,
         "mcp": mcp,
         "tasks": tasks_cli,
-        "cluster": cluster_cli,
         "keys": keys_cli,
         "plan": plan,
         "stats": stats,

@@ -9,12 +9,12 @@ from typing import Any, Final
 import typer
 from typer.core import TyperGroup
 
-from models.entry_points import entry_points_of
+from models.entry_points import EXTRAS, entry_points_of
 from models.errors import ExtraMissing, InvalidInput
 
 RESEARCH_COMMANDS = ("bench", "eval", "train")
 # The extras that have the other commands.
-EXTRAS: Final = {"webhooks": "webhooks"}
+_EXTRAS: Final = EXTRAS["spanseek.commands"]
 _HINT = "Run `pip install spanseek-research`, or `pip install -e research` in a checkout of the source."
 
 
@@ -44,8 +44,8 @@ class CommandGroup(TyperGroup):
             return _command(point)
         if cmd_name in RESEARCH_COMMANDS:
             raise _research_missing(f"The command spanseek {cmd_name}")
-        if cmd_name in EXTRAS:
-            raise ExtraMissing(f"The command spanseek {cmd_name} needs", EXTRAS[cmd_name])
+        if cmd_name in _EXTRAS:
+            raise ExtraMissing(f"The command spanseek {cmd_name} needs", _EXTRAS[cmd_name])
         return None
 
 
@@ -64,7 +64,7 @@ def _rank(name: str) -> tuple[bool, str]:
 def _command(point: EntryPoint) -> Any:  # noqa: ANN401  as in typer
     loaded = point.load()
     if not isinstance(loaded, typer.Typer):
-        loaded, function = typer.Typer(), loaded
+        loaded, function = typer.Typer(add_completion=False), loaded
         loaded.command(point.name)(function)
     command: Any = typer.main.get_command(loaded)
     command.name = point.name

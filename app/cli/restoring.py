@@ -66,7 +66,7 @@ def restore(
 
 
 def _spans(collection: str, documents: list[str]) -> "StoredSpans":
-    from app.texts.comparing_answers import SpanRange
+    from app.texts.requests import SpanRange
     from app.texts.restored_answers import StoredSpans
 
     # Longer than any document: whole documents.

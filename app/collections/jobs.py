@@ -3,11 +3,10 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Self
+from typing import Final, Protocol, Self
 
-from app.collections.on_cluster import OnCluster
 from app.encoders.encoders import Encoders
-from app.services import Services, cluster_options, segments_options
+from app.services import Services
 from indexer.archives.copies import older_copies
 from indexer.catalog.leases import Lease, lease
 from indexer.catalog.publish import remove
@@ -18,11 +17,16 @@ from indexer.errors import CollectionBusy, CollectionNotFound
 from indexer.indexing.maintenance import Purged, Removed, optimize, purge, sweep
 from indexer.indexing.matching import Rematched, rematch
 from indexer.indexing.pipeline import IndexJob, IndexReport, JobHooks
+from indexer.indexing.segment_maker import SegmentMaker
 from indexer.patience import Busy, refuse
 from indexer.reading.document_rows import passing_ids
+from indexer.segments.storage import Segments
 from indexer.sources import Record
 from indexer.store import Store
 from indexer.types import Collection
+from models.encoders.registry import EncoderOptions
+from models.entry_points import entry_points_of
+from models.errors import ExtraMissing
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,26 +67,44 @@ class Waiting:
 _AT_ONCE: Final = Waiting()
 
 
+class Elsewhere(Protocol):
+    """What encodes for bulk jobs outside of this process, such as a cluster."""
+
+    def maker(
+        self, segments: Segments, target: Collection, options: EncoderOptions, segment_units: int
+    ) -> SegmentMaker:
+        """The maker of a collection's segments. Raises ``ExecutorUnavailable`` where nothing can encode."""
+
+
+def _index_engine(services: Services, name: str) -> Elsewhere | None:
+    """The index engine of this name; None for this process. Raises ``ExtraMissing`` for one that is not installed."""
+    if name == "local":
+        return None
+    points = entry_points_of("spanseek.index_engines")
+    if name not in points:
+        raise ExtraMissing(f"The index engine {name} needs", name)
+    made: Elsewhere = points[name].load()(services)
+    return made
+
+
 class CollectionJobs:
     """Jobs of one store's collections; each holds the collection's lease, and raises ``CollectionBusy`` without.
 
-    ``cluster`` encodes for them, except for the batches of an upload.
+    ``elsewhere`` encodes for them, except for the batches of an upload.
     """
 
     def __init__(
-        self, store: Store, encoders: Encoders, *, segment_units: int, cluster: OnCluster | None = None
+        self, store: Store, encoders: Encoders, *, segment_units: int, elsewhere: Elsewhere | None = None
     ) -> None:
         self._store, self._encoders, self._segment_units = store, encoders, segment_units
-        self._cluster = cluster
+        self._elsewhere = elsewhere
 
     @classmethod
     def of(cls, services: Services) -> Self:
         """Make it for a registry of services."""
         settings = services.settings
-        cluster = (
-            OnCluster(cluster_options(settings), segments_options(settings)) if settings.index_engine == "ray" else None
-        )
-        return cls(services.store, services.encoders, segment_units=settings.segment_units, cluster=cluster)
+        elsewhere = _index_engine(services, settings.index_engine)
+        return cls(services.store, services.encoders, segment_units=settings.segment_units, elsewhere=elsewhere)
 
     def prepare(self, target: Collection) -> None:
         """Load what indexing into a collection needs. Raises the errors of models that are missing, or are others."""
@@ -93,11 +115,11 @@ class CollectionJobs:
     ) -> IndexReport:
         """Index records into a collection, and merge segments that are due.
 
-        Without ``merge`` they are a batch of documents, too few to be worth a cluster.
+        Without ``merge`` they are a batch of documents, too few to be encoded elsewhere.
         """
         encoder, forward = self._encoders.matching(target.recipe), self._encoders.forward_pass(target.recipe)
-        cluster, units = self._cluster if merge else None, self._segment_units
-        maker = cluster.maker(self._store.segments, target, self._encoders.options, units) if cluster else None
+        elsewhere, units = self._elsewhere if merge else None, self._segment_units
+        maker = elsewhere.maker(self._store.segments, target, self._encoders.options, units) if elsewhere else None
         job = IndexJob(
             self._store, encoder, target, hooks, forward=forward, segment_units=units, merge=merge, maker=maker
         )

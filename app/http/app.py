@@ -37,9 +37,7 @@ from app.http.request_ids import RequestIdMiddleware
 from app.http.routes import (
     aliases,
     calibrations,
-    cluster,
     collections,
-    comparing,
     documents,
     export,
     health,
@@ -61,9 +59,8 @@ from app.http.routes import (
 from app.http.sign_in import Provider
 from app.http.stages import Observe, Stage
 from app.http.tracing import Tracing, TracingMiddleware
-from app.plugins import settings_classes
 from app.services import Services, make_encoders, make_executor, open_store
-from app.settings import Settings
+from app.settings import Settings, settings_classes
 from indexer.catalog.keys import record_uses
 from indexer.engine.executor import Executor
 from indexer.engine.warm import warm_up
@@ -82,7 +79,6 @@ _RESOURCES = (
     search,
     mining,
     spans,
-    comparing,
     restoring,
     collections,
     aliases,
@@ -98,7 +94,6 @@ _RESOURCES = (
     tasks,
     snapshots,
     keys,
-    cluster,
 )
 _OF_SERVER = (sign_in, health, metrics)
 

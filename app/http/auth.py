@@ -102,6 +102,16 @@ class Caller:
             raise CollectionNotFound(f"There is no collection {collection!r}", field=field)
         return filter.within(self.reach.always)
 
+    def searchable(self, collection: str | None) -> Filter:
+        """The documents of a collection that the caller may search; without a collection, texts are the caller's own.
+
+        Raises what :meth:`confine` raises.
+        """
+        if collection is None:
+            self.require_scope("search", confined=True)
+            return Filter()
+        return self.confine("search", collection)
+
     def require(self, scope: Scope, collection: str, field: str = "collection") -> None:
         """Check as :meth:`confine` does, where no filter can hold: raises ``KeyConfined`` if the key has one."""
         self.collections.add(collection)

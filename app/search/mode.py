@@ -25,8 +25,8 @@ from indexer.engine.snapshot import Snapshot
 from indexer.tuning import Tuning
 from indexer.types import Recipe
 from indexer.words.literal import Terms
-from models.entry_points import entry_points_of
-from models.errors import InvalidInput
+from models.entry_points import EXTRAS, entry_points_of
+from models.errors import ExtraMissing, InvalidInput
 from models.text.borders import Boundary
 from models.types import CharSpan, QueryVectors
 
@@ -251,11 +251,17 @@ def available_modes(modes: Modes, recipe: Recipe) -> tuple[Mode, ...]:
 
 
 def available_mode(modes: Modes, name: Mode, collection: str, recipe: Recipe) -> AnyMode:
-    """The mode of this name. Raises ``ModeUnavailable`` if the collection does not hold what it searches."""
-    mode = modes.get(name)
-    if mode is not None and mode.available(recipe):
+    """The mode of this name.
+
+    Raises ``ModeUnavailable`` if the collection does not hold what it searches, and ``ExtraMissing`` if the mode is not
+    installed.
+    """
+    if name not in modes:
+        raise ExtraMissing(f"Mode {name} needs", EXTRAS[MODES][name])
+    mode = modes[name]
+    if mode.available(recipe):
         return mode
-    requirement = "" if mode is None else mode.requirement
+    requirement = mode.requirement
     if not recipe.stores_text:
         instead = [modes[each].without_texts for each in available_modes(modes, recipe) if modes[each].without_texts]
         requirement = " ".join(["The collection stores no texts;", *instead])

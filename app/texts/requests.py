@@ -75,6 +75,23 @@ def _documents(texts: Sequence[TextBody]) -> tuple[Document, ...]:
     return tuple(text.document(number) for number, text in enumerate(texts))
 
 
+@dataclass(frozen=True, slots=True)
+class SpanRange:
+    """A span of a stored document, in code points."""
+
+    document_id: str
+    start: int
+    end: int
+
+
+class SpanBody(Body):
+    """A span of a stored document, such as a hit."""
+
+    document_id: DocumentId
+    start: int = Field(ge=0, description="In code points.")
+    end: int = Field(ge=0)
+
+
 @dataclass(frozen=True)
 class SpansRequest(HitOptions, VerifyOptions):
     """Phrases, texts, and which spans to return: at most ``limit`` of every text for every phrase."""

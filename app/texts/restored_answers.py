@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 from pydantic import ConfigDict
 
 from app.answers import described, optional
-from app.texts.comparing_answers import SpanRange
+from app.texts.requests import SpanRange
 from indexer.engine.query import Filter
 from models.encoders.restorable.base import Memory
 

@@ -9,7 +9,7 @@ import numpy as np
 from app.encoders.encoders import Encoders
 from app.search.errors import ModeUnavailable
 from app.services import Services
-from app.texts.comparing_answers import SpanRange, TooManySentences
+from app.texts.requests import SpanRange
 from app.texts.restored_answers import (
     MAX_SENTENCES,
     GivenVectors,
@@ -20,6 +20,7 @@ from app.texts.restored_answers import (
     TextVectors,
     TokenAnswer,
 )
+from app.texts.span_answers import TooManySentences
 from indexer.engine.located import Located, require_documents
 from indexer.restorable.files import NAME
 from indexer.restorable.models import Restoring

@@ -22,6 +22,12 @@ class TooMuchText(InvalidInput):
     code = "too_much_text"
 
 
+class TooManySentences(InvalidInput):
+    """Texts have more sentences than one request may summarize or restore."""
+
+    code = "too_many_sentences"
+
+
 @dataclass(frozen=True, slots=True)
 class TextHit(Hit):
     """A span of a text, with the fields of a hit of a search; ``document_id`` is the text's id."""

@@ -174,6 +174,14 @@ class DeadlineExceeded(ApiError):
     code = "deadline_exceeded"
 
 
+class DeviceMemoryExhausted(ApiError):
+    """The device has too little memory for the segments that a search reads, or for the smallest batch of
+    an encoder.
+    """
+
+    code = "device_memory_exhausted"
+
+
 class DeviceUnavailable(ApiError):
     """The requested device is not available on this machine."""
 
@@ -422,7 +430,7 @@ class SegmentCorrupt(ApiError):
 
 class SegmentsUnavailable(ApiError):
     """The bucket of `SPANSEEK_SEGMENTS_URL` does not answer, refuses its credentials, or is another one;
-    or the extra `cluster` is not installed. What is open is still searched. Nothing was published and
+    or the extra `bucket` is not installed. What is open is still searched. Nothing was published and
     nothing is lost; a task waits until that has passed.
     """
 
@@ -593,6 +601,7 @@ BY_CODE: Final[dict[str, type[ApiError]]] = {
     "data_folder_lost": DataFolderLost,
     "dead_letter_not_found": DeadLetterNotFound,
     "deadline_exceeded": DeadlineExceeded,
+    "device_memory_exhausted": DeviceMemoryExhausted,
     "device_unavailable": DeviceUnavailable,
     "document_not_found": DocumentNotFound,
     "executor_unavailable": ExecutorUnavailable,

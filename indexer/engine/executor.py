@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 from indexer.engine.member import Member
 from indexer.engine.query import Selection
 from models.entry_points import entry_points_of
-from models.errors import SpanseekError
+from models.errors import ExtraMissing, SpanseekError
 
 if TYPE_CHECKING:
     from indexer.engine.snapshot import SegmentView, Snapshot
@@ -33,29 +33,12 @@ _numbers: Final = count()
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterOptions:
-    """The operator's options of a cluster: its address, and the names, numbers and patience of its actors.
-
-    ``actors`` run on every node, ``replicas`` of them hold a segment, and ``queue`` requests wait for one of them.
-    ``encoders`` are the actors of an indexing job, if their number is not left to the cluster.
-    """
-
-    address: str = "auto"
-    namespace: str = "spanseek"
-    actors: int = 1
-    replicas: int = 2
-    deadline_s: float = 5.0
-    queue: int = 64
-    encoders: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class ExecutorOptions:
-    """The operator's options: a device of torch's, a cluster, where segments lie."""
+    """The operator's options: a device of torch's, where segments lie, and the settings of plug-ins by their class."""
 
     device: str = "auto"
-    cluster: ClusterOptions = ClusterOptions()
     segments: "SegmentsOptions | None" = None
+    settings: Callable[[type[Any]], Any] = lambda kind: kind()
 
 
 class SegmentQuery(Generic[Total, Rows]):
@@ -226,10 +209,13 @@ class Executor:
 
 
 def make_executor(name: str, options: ExecutorOptions) -> Executor:
-    """The executor of this name; its module is loaded now.
+    """The executor of this name; its module is loaded now. Raises ``ExtraMissing`` for one that is not installed.
 
     >>> make_executor("local", ExecutorOptions()).health() is None
     True
     """
-    executor: Executor = entry_points_of(EXECUTORS)[name].load()(options)
+    points = entry_points_of(EXECUTORS)
+    if name not in points:
+        raise ExtraMissing(f"The engine {name} needs", name)
+    executor: Executor = points[name].load()(options)
     return executor

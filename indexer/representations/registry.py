@@ -9,7 +9,7 @@ from indexer.errors import RecipeMismatch
 from indexer.representations.base import Representation, Wanted
 from indexer.types import Recipe
 from models.encoders.registry import Models
-from models.entry_points import entry_points_of
+from models.entry_points import EXTRAS, entry_points_of
 
 GROUP: Final = "spanseek.representations"
 
@@ -29,10 +29,17 @@ def representation(name: str) -> Representation[Any]:
     if name not in representations():
         raise RecipeMismatch(
             f"The collection stores {name}, which this installation does not know.",
-            hint=f"Install the distribution that provides the representation {name}.",
+            hint=_where(name),
             field="collection",
         )
     return representations()[name]
+
+
+def _where(name: str) -> str:
+    """How to install a representation."""
+    if name in EXTRAS[GROUP]:
+        return f"Run `pip install 'spanseek[{EXTRAS[GROUP][name]}]'`."
+    return f"Install the distribution that provides the representation {name}."
 
 
 def with_all(recipe: Recipe, models: Models) -> Recipe:

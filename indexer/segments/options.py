@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Final
 
@@ -10,13 +9,16 @@ from indexer.disk import require_local
 from indexer.errors import SegmentsUnavailable
 from indexer.segments.local import LocalSegments
 from indexer.segments.storage import Segments
+from models.entry_points import entry_points_of
+from models.errors import ExtraMissing
 
-_GROUP: Final = "spanseek.segments"
+# The schemes of URLs that the extra bucket opens.
+_BUCKETS: Final = ("s3", "gs", "az", "file")
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentsOptions:
-    """The folder of segments. With a ``url`` they lie in a bucket, and the folder has its cache, of so many bytes.
+    """The folder of segments. With a ``url`` they lie elsewhere, and the folder has their cache, of so many bytes.
 
     ``network`` allows a folder on a network mount.
     """
@@ -28,21 +30,24 @@ class SegmentsOptions:
 
 
 def make_segments(options: SegmentsOptions) -> Segments:
-    """The storage of the segments: a folder, or what the URL's scheme names in the entry points ``spanseek.segments``.
+    """The storage of the segments. An entry point of the group ``spanseek.segments`` makes it, by the URL's scheme.
 
-    Raises ``SegmentsUnavailable`` where that opens nothing, and ``InvalidInput`` for a folder on a network mount.
+    Raises ``SegmentsUnavailable`` for a URL that nothing opens, ``ExtraMissing``, and ``InvalidInput`` for a folder on
+    a network mount.
     """
     if not options.network:
         require_local(options.folder)
     if not options.url:
         return LocalSegments(options.folder)
-    scheme = options.url.partition(":")[0]
-    for point in entry_points(group=_GROUP, name=scheme):
-        made: Segments = point.load()(options)
+    scheme, points = options.url.partition(":")[0].lower(), entry_points_of("spanseek.segments")
+    if scheme in points:
+        made: Segments = points[scheme].load()(options)
         return made
+    if scheme in _BUCKETS:
+        raise ExtraMissing("Segments in a bucket need", "bucket")
     raise SegmentsUnavailable(
-        f"Nothing that is installed opens the {scheme}: URL of SPANSEEK_SEGMENTS_URL.",
-        hint="Install buckets with `pip install 'spanseek[bucket]'`, or leave SPANSEEK_SEGMENTS_URL empty.",
+        f"Nothing opens the {scheme}: URL of SPANSEEK_SEGMENTS_URL.",
+        hint="Write, for example, s3://bucket/prefix or file:///mnt/segments.",
     )
 
 

@@ -1,34 +1,30 @@
 """The formats that Spanseek reads, by the endings of files' names.
 
-Distributions add formats by entry points, named for the ending without its dot: in the group ``spanseek.files`` where a
-file is one document, and in ``spanseek.sources`` where it holds several. Their readers are imported when they read.
+Plug-ins add readers by entry points, whose names are endings without the dot: of ``spanseek.documents`` for files that
+are one document each, and of ``spanseek.sources`` for other files. A reader is loaded when it reads its first file.
 """
 
-from collections.abc import Iterator
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Final
 
 from indexer.sources.json_files import read_array, read_lines
 from indexer.sources.parquet import read_parquet
 from indexer.sources.plain import read_text
-from indexer.sources.records import Found, Reader, Reading, refuse, unpacked
+from indexer.sources.records import Reader, refuse, unpacked
 from indexer.sources.subtitles import read_subtitles
 from indexer.sources.tables import read_table
 from indexer.sources.web_pages import read_page
+from models.entry_points import entry_points_of
 
 
-def _installed(group: str) -> dict[str, Reader]:
-    """The readers of an entry-point group."""
-    return {f".{point.name}": _reader(point) for point in entry_points(group=group)}
+def _plugged(group: str) -> dict[str, Reader]:
+    """The readers of a group of entry points, which are not loaded yet."""
 
+    def reader(point: EntryPoint) -> Reader:
+        return lambda reading: point.load()(reading)
 
-def _reader(point: EntryPoint) -> Reader:
-    def read(reading: Reading) -> Iterator[Found]:
-        reader: Reader = point.load()
-        return reader(reading)
-
-    return read
+    return {f".{ending}": reader(point) for ending, point in entry_points_of(group).items()}
 
 
 # A file of these is one document, whose metadata may lie in a sidecar.
@@ -41,7 +37,7 @@ DOCUMENTS: Final[dict[str, Reader]] = {
     ".txt": read_text,
     ".vtt": read_subtitles,
     ".xhtml": read_page,
-    **_installed("spanseek.files"),
+    **_plugged("spanseek.documents"),
 }
 READERS: Final[dict[str, Reader]] = {
     ".csv": read_table,
@@ -50,17 +46,20 @@ READERS: Final[dict[str, Reader]] = {
     ".ndjson": read_lines,
     ".parquet": read_parquet,
     ".tsv": read_table,
-    **_installed("spanseek.sources"),
+    **_plugged("spanseek.sources"),
     **DOCUMENTS,
 }
-# The formats of plug-ins, and the extra of Spanseek that installs each.
-_EXTRAS: Final[dict[str, str]] = dict.fromkeys(
-    (
-        *(".docm", ".docx", ".dotm", ".dotx", ".eml", ".epub", ".mbox", ".msg", ".odp", ".ods", ".odt", ".pdf"),
-        *(".ppsm", ".ppsx", ".pptm", ".pptx", ".rtf", ".xlsm", ".xlsx"),
-    ),
-    "files",
-)
+# The formats that the extra files reads.
+_OF_EXTRA: Final = {
+    "E-mails": (".eml", ".mbox", ".msg"),
+    "Books": (".epub",),
+    "OpenDocument files": (".odp", ".ods", ".odt"),
+    "PDF files": (".pdf",),
+    "Rich text files": (".rtf",),
+    "Slides": (".ppsm", ".ppsx", ".pptm", ".pptx"),
+    "Word files": (".docm", ".docx", ".dotm", ".dotx"),
+    "Workbooks": (".xlsm", ".xlsx"),
+}
 # Formats that hold text and have no reader, and what to do with them: their files are reported as lost.
 _CONVERT: Final = "convert it with LibreOffice: soffice --headless --convert-to "
 _FFMPEG: Final = "convert it with FFmpeg: ffmpeg -i FILE FILE.srt"
@@ -100,8 +99,9 @@ def unread(kind: str) -> str:
     """
     if kind in READERS:
         return ""
-    if kind in _EXTRAS:
-        return f"{kind} files need the extra {_EXTRAS[kind]}: run pip install 'spanseek[{_EXTRAS[kind]}]'"
+    for what, endings in _OF_EXTRA.items():
+        if kind in endings:
+            return f"{what} need `pip install 'spanseek[files]'`"
     return f"{kind} has no reader: {REFUSED[kind]}" if kind in REFUSED else ""
 
 

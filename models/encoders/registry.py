@@ -7,7 +7,7 @@ Dependencies of single encoders are imported when these are loaded: importing to
 encode nothing must not spend.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import EntryPoint
@@ -43,9 +43,9 @@ class EncoderOptions:
     weights: Path | None = None
     device: str = "auto"
     nugget_weights: Path | None = None
-    facet_weights: Path | None = None
     restorable_weights: Path | None = None
     verifier_weights: Path | None = None
+    plugin_weights: Mapping[str, Path] = field(default_factory=dict, hash=False)  # by the names of their settings
     whitenings: Path = Path("data") / "whitenings"  # of the nuggets of collections
     trusted_backbones: tuple[str, ...] = ()  # that recipes from elsewhere may name, beside the backbone
     # Opens a backbone by its name and device; a function that shares those that are open already.

@@ -10,6 +10,7 @@ from jaxtyping import Float32
 
 from models.artifacts import SHIPPED, Artifact, load_artifact
 from models.backbones.files import BackboneFiles
+from models.backbones.query_network import fits
 from models.encoders.base import Encoder
 from models.errors import BackboneMismatch
 from models.verifier.network import PairNetwork, check_head
@@ -66,7 +67,7 @@ def open_verifier(encoder: Encoder, folder: Path | None = None) -> Verifier | No
     Raises ``BackboneMissing`` and ``BackboneMismatch`` for a folder without weights, or with other ones.
     """
     files = getattr(encoder, "files", None)
-    if not isinstance(files, BackboneFiles) or files.bert is None:
+    if not isinstance(files, BackboneFiles) or files.bert is None or not fits(files.bert, files.stored):
         return None
     artifact = load_artifact(folder or SHIPPED / "verifier")
     if artifact.config.get("recipe") != RECIPE or not check_head(artifact):

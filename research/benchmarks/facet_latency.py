@@ -26,8 +26,6 @@ from app.search.mode import load_modes
 from app.search.service import SearchService
 from indexer.engine.query import Selection
 from indexer.engine.selection import search
-from indexer.facets.models import Facets
-from indexer.facets.scan import FacetScan
 from indexer.indexing.pipeline import IndexJob
 from indexer.sources import Source
 from indexer.store import Store
@@ -39,6 +37,8 @@ from models.types import Document
 from research.benchmarks.http_latency import print_figures
 from research.benchmarks.hybrid_latency import queries_of, shipped_score
 from research.evaluation.searching import COLLECTION, scratch_store
+from spanseek_facets.scan import FacetScan
+from spanseek_facets.shipped import Facets
 
 MODES: Final[tuple[Mode, ...]] = ("best_span", "hybrid", "lexical", "maxsim", "facets")
 _NUGGET_RATIO: Final = 0.1

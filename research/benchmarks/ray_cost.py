@@ -21,8 +21,6 @@ import numpy as np
 
 from app.cli.console import print_json
 from app.main import set_passive_wait_policy
-from indexer.cluster.executor import RayExecutor
-from indexer.engine.executor import ClusterOptions
 from indexer.engine.query import Selection
 from indexer.engine.scan import SpanScan
 from indexer.engine.selection import search
@@ -31,6 +29,8 @@ from indexer.segments.reader import Segment
 from indexer.segments.writer import PartUnits, SegmentWriter
 from indexer.types import Generation, Recipe
 from models.types import Document, Part, QueryVectors, SpanBounds
+from spanseek_ray.executor import RayExecutor
+from spanseek_ray.settings import ClusterOptions
 
 _DIM = 384
 _OF_DOCUMENT = 100

@@ -27,9 +27,6 @@ import numpy as np
 from jaxtyping import Float32, Int32
 
 from app.cli.console import print_json
-from app.collections.on_cluster import Making
-from indexer.engine.executor import ClusterOptions
-from indexer.indexing.cluster_maker import ClusterMaker
 from indexer.indexing.pipeline import IndexJob, IndexReport, JobHooks
 from indexer.indexing.segment_maker import LocalMaker
 from indexer.segments.options import SegmentsOptions, make_segments
@@ -42,6 +39,9 @@ from models.encoders.passes import UnitPass
 from models.encoders.registry import EncoderOptions, load_encoder
 from models.types import Document, Part
 from research.evaluation.searching import scratch_store
+from spanseek_ray.indexing import Making
+from spanseek_ray.segment_maker import ClusterMaker
+from spanseek_ray.settings import ClusterOptions
 
 _DIM, _TABLE = 384, 4_096
 _OF_DOCUMENT = 100

@@ -12,8 +12,8 @@ from models.artifacts import SHIPPED
 from research.cli.training_options import SeedOption
 
 if TYPE_CHECKING:
-    from models.encoders.facets.model import FacetModel
-    from models.encoders.facets.word_vectors import WordVectors
+    from spanseek_facets.model import FacetModel
+    from spanseek_facets.word_vectors import WordVectors
 
 WordsOption = Annotated[Path | None, typer.Option(help="Word vectors of the facets; by default those shipped.")]
 ModelOption = Annotated[
@@ -151,8 +151,8 @@ def _load(
     words: Path | None, folders: list[Path] | None, shipped: Sequence[Path] = SENTENCES
 ) -> "tuple[WordVectors, dict[str, FacetModel]]":
     """The word vectors, and the models by the names of their folders."""
-    from models.encoders.facets.model import load_facets
     from research.training.word_vector_files import read_word_vectors
+    from spanseek_facets.model import load_facets
 
     vectors = read_word_vectors(words or SHIPPED / "facets-words")
     return vectors, {folder.name: load_facets(folder, vectors) for folder in folders or shipped}

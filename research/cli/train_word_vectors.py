@@ -24,7 +24,6 @@ def train_word_vectors(
 ) -> None:
     """Learn word vectors of a Wikipedia extract, less a tenth of its articles, which are held out."""
     from app.settings import Settings
-    from models.encoders.facets.readers import EncoderReader
     from models.encoders.registry import load_encoder, untrained_over
     from models.types import JsonValue
     from research.evaluation.wikipedia import read_articles
@@ -35,6 +34,7 @@ def train_word_vectors(
         encode_word_vectors,
         learn_word_vectors,
     )
+    from spanseek_facets.readers import EncoderReader
 
     shape = WordVectorShape(words=words, dim=dim, window=window, seed=seed)
     texts = article_texts(read_articles(extract))

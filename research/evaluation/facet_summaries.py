@@ -12,15 +12,15 @@ from typing import TypeAlias
 import numpy as np
 from jaxtyping import Float
 
-from models.encoders.facets.model import FacetModel
-from models.encoders.facets.word_vectors import WordVectors, split_words
 from models.errors import InvalidInput
-from models.ops.facets import best_cosines, cover_cosines, frequency_weights
 from models.ops.similarity import normalize
 from research.evaluation.rouge import rouge_scores
 from research.evaluation.significance import mean_gain
 from research.evaluation.wikipedia import Article, is_held_out
 from research.training.sources import sentences
+from spanseek_facets.model import FacetModel
+from spanseek_facets.scores import best_cosines, cover_cosines, frequency_weights
+from spanseek_facets.word_vectors import WordVectors, split_words
 
 _FEWEST, _MOST = 10, 60  # sentences of a body
 _LEAD = range(30, 200)  # words of a lead

@@ -11,12 +11,12 @@ from scipy.sparse import coo_array
 from scipy.stats import pearsonr
 
 from models.encoders.base import Encoder
-from models.encoders.facets.model import FacetModel
-from models.encoders.facets.word_vectors import WordVectors
-from models.ops.facets import ALPHA, codebook_distance, frequency_weights, importance
 from models.ops.similarity import normalize
 from research.evaluation.significance import compare
 from research.evaluation.sts import SentencePair, cosines
+from spanseek_facets.model import FacetModel
+from spanseek_facets.scores import ALPHA, codebook_distance, frequency_weights, importance
+from spanseek_facets.word_vectors import WordVectors
 
 Scores: TypeAlias = Float[np.ndarray, " pairs"]
 Ids: TypeAlias = Int32[np.ndarray, " _words"]

@@ -13,15 +13,15 @@ from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import average_precision_score, precision_recall_curve
 
 from models.encoders.base import Encoder
-from models.encoders.facets.directions import FREQUENCY, diff_scores, share_scores
-from models.encoders.facets.forward import run_encoder
-from models.encoders.facets.model import FacetModel
-from models.encoders.facets.word_vectors import WordVectors, split_words
 from models.errors import InvalidInput
-from models.ops.facets import codebook_distance
 from models.ops.similarity import normalize
 from research.evaluation.phrase_sets import PhrasePair, read_bird, read_semeval, read_turney, read_wikisrs
 from research.evaluation.texts import encode_texts
+from spanseek_facets.directions import FREQUENCY, diff_scores, share_scores
+from spanseek_facets.forward import run_encoder
+from spanseek_facets.model import FacetModel
+from spanseek_facets.scores import codebook_distance
+from spanseek_facets.word_vectors import WordVectors, split_words
 
 Scores: TypeAlias = Float[np.ndarray, " pairs"]
 Scorer: TypeAlias = Callable[[Sequence[str], Sequence[str]], Scores]

@@ -26,11 +26,9 @@ from app.search.modes.best_span import BestSpan, SpanQuery
 from app.settings import Settings
 from indexer.engine.query import EVERYTHING, Selection
 from indexer.engine.snapshot import Snapshot
-from indexer.facets.models import Facets
 from indexer.indexing.pipeline import IndexJob
 from indexer.words.literal import Terms
 from models.encoders.base import Encoder, tokenize_units
-from models.ops.facets import frequency_weights, importance
 from models.ops.pooling import pool
 from models.ops.similarity import normalize
 from models.text.tokens import unit_shares
@@ -39,6 +37,8 @@ from research.evaluation.intents import read_intents
 from research.evaluation.searching import COLLECTION, scratch_store
 from research.evaluation.topical_retrieval import Scores, Topics, gain, measure_topics
 from research.evaluation.unit_weights import UnitWeights, unit_weights
+from spanseek_facets.scores import frequency_weights, importance
+from spanseek_facets.shipped import Facets
 
 WEIGHTINGS: Final = ("uniform", "importance", "root of importance", "frequency", "importance and frequency")
 

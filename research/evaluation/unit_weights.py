@@ -10,8 +10,8 @@ from typing import TypeAlias
 import numpy as np
 from jaxtyping import Float, Float64, Int32
 
-from models.encoders.facets.word_vectors import WordVectors, word_spans
 from models.types import CharSpans
+from spanseek_facets.word_vectors import WordVectors, word_spans
 
 UnitWeights: TypeAlias = Float64[np.ndarray, " units"]
 Weigh: TypeAlias = Callable[[Int32[np.ndarray, " known"]], Float[np.ndarray, " known"]]

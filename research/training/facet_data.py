@@ -9,12 +9,12 @@ from typing import Literal, TypeAlias
 import numpy as np
 from jaxtyping import Int32
 
-from models.encoders.facets.readers import Reader, WordReader
-from models.encoders.facets.shape import MOST_WORDS
-from models.encoders.facets.word_vectors import WordVectors, split_words
 from research.evaluation.wikipedia import Article, is_held_out
 from research.training.sources import sentences
 from research.training.word_vector_files import STOP_WORDS, stop_ids
+from spanseek_facets.forward import MOST_WORDS
+from spanseek_facets.readers import Reader, WordReader
+from spanseek_facets.word_vectors import WordVectors, split_words
 
 Kind: TypeAlias = Literal["sentences", "phrases"]
 _WINDOW = 5  # words on each side of a phrase

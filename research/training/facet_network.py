@@ -1,6 +1,6 @@
 """The network of facets: a small transformer from word vectors to K codebook vectors (section 2.3 of the paper).
 
-Training runs this one; ``models.encoders.facets.forward`` gives the same numbers without torch.
+Training runs this one; ``spanseek_facets.forward`` gives the same numbers without torch.
 """
 
 from typing import TypeVar
@@ -10,10 +10,10 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from models.artifacts import arrays_of
-from models.encoders.facets.model import FacetModel
-from models.encoders.facets.readers import Reader
-from models.encoders.facets.shape import MOST_WORDS, FacetShape
-from models.encoders.facets.word_vectors import WordVectors
+from spanseek_facets.forward import MOST_WORDS, FacetShape
+from spanseek_facets.model import FacetModel
+from spanseek_facets.readers import Reader
+from spanseek_facets.word_vectors import WordVectors
 
 _RIDGE = 1e-2
 Layer = TypeVar("Layer", nn.TransformerEncoderLayer, nn.TransformerDecoderLayer)

@@ -12,17 +12,17 @@ from torch import Tensor
 from torch.nn import functional
 
 from models.artifacts import Artifact, save_artifact
-from models.encoders.facets.readers import Reader, WordReader
-from models.encoders.facets.shape import FacetShape
-from models.encoders.facets.word_vectors import WordVectors
 from models.errors import InvalidInput
 from models.ops.batching import padded
-from models.ops.facets import PENALTY, descend
 from models.types import JsonValue
 from research.training.facet_data import Ids, Kind, Neighbourhood, draw
 from research.training.facet_network import FacetNetwork
 from research.training.loop import Checkpoints, LoopHooks, Losses, Schedule, fit
 from research.training.word_vectors import mean_vectors
+from spanseek_facets.forward import FacetShape
+from spanseek_facets.readers import Reader, WordReader
+from spanseek_facets.scores import PENALTY, descend
+from spanseek_facets.word_vectors import WordVectors
 
 LOSSES = ("nnsc", "kmeans")
 _SWEEPS = 6

@@ -8,10 +8,10 @@ import numpy as np
 from jaxtyping import Float32, Int32
 
 from models.artifacts import save_artifact
-from models.encoders.facets.word_vectors import WORDS, WordVectors, load_word_vectors
 from models.errors import InvalidInput
 from models.ops.similarity import normalize
 from models.types import JsonValue
+from spanseek_facets.word_vectors import WORDS, WordVectors, load_word_vectors
 
 _STOP_WORDS = (
     "a about above after again against all also am an and any are aren as at be because been before being below "

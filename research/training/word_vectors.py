@@ -14,12 +14,12 @@ from jaxtyping import Float, Float32, Int32
 from scipy.sparse import coo_array, csr_array
 from sklearn.utils.extmath import randomized_svd
 
-from models.encoders.facets.readers import Reader
-from models.encoders.facets.word_vectors import WordVectors, split_words
 from models.errors import InvalidInput
 from models.ops.similarity import normalize
 from models.types import JsonValue
 from research.evaluation.wikipedia import Article, is_held_out
+from spanseek_facets.readers import Reader
+from spanseek_facets.word_vectors import WordVectors, split_words
 
 _GAP = -1  # stands for a word that is not in the vocabulary, and between two texts
 _READ_AT_ONCE = 256

@@ -59,7 +59,7 @@ def test_an_encoder_without_a_backbone_needs_no_network(tmp_path: Path) -> None:
 
 
 def test_a_server_that_reads_its_segments_itself_needs_no_ray(tmp_path: Path) -> None:
-    assert "ray" not in imported("import app.main, indexer.cluster.executor", tmp_path)
+    assert "ray" not in imported("import app.main, spanseek_ray.executor", tmp_path)
 
 
 SEARCHES = """

@@ -39,7 +39,7 @@ DIM = 32
 RECIPE = with_nuggets(Recipe("none", "none", 4), NuggetRecipe("none", DIM, 0.5))
 _number = count()
 EXECUTORS = [Executor(), CandidateExecutor(), ProcessExecutor()]
-EVERYWHERE = [*EXECUTORS, ON_CLUSTER]
+EVERYWHERE = [*EXECUTORS, *ON_CLUSTER]
 BY_DOCUMENT = Selection(group_by="document")
 
 # A document: nuggets in each of its parts, whose metadata is their number, and whether it is dead.

@@ -28,16 +28,17 @@ from indexer.types import Generation, Recipe
 from models.ops.quantization import quantize
 from models.ops.span_score import BORDERS, SpanScore
 from models.types import Document, Part, SpanBounds
+from plugins.ray.tests.shared_cluster import CLUSTER
 from tests import reference
 from tests.examples import examples
-from tests.executors import CLUSTER, ON_CLUSTER, ProcessExecutor, found_by
+from tests.executors import ON_CLUSTER, ProcessExecutor, found_by
 from tests.materialized import MaterializedExecutor
 from tests.reference import PART_BORDER, RefDocument, RefPart, RefScore
 
 DIM = 8
 # Without windows, as here, candidates are everything; tests/contracts/test_candidates.py has them with windows.
 EXECUTORS = [Executor(), MaterializedExecutor(), CandidateExecutor(), DeviceExecutor("cpu"), ProcessExecutor()]
-EVERYWHERE = [*EXECUTORS, ON_CLUSTER]
+EVERYWHERE = [*EXECUTORS, *ON_CLUSTER]
 BOUNDS = [(1, 20), (2, 5), (5, 5), (1, 64), (1, 1), (33, 64)]
 KINDS = ["random", "ties", "cancel", "zero", "drift", "sizes", "negative", "repeats"]
 _number = count()

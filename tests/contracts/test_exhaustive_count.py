@@ -54,7 +54,7 @@ class Counted:
         return np.array([span.cosine for span in self.spans])
 
 
-@pytest.fixture(scope="module", params=[Executor(), ProcessExecutor(), ON_CLUSTER], ids=lambda executor: executor.name)
+@pytest.fixture(scope="module", params=[Executor(), ProcessExecutor(), *ON_CLUSTER], ids=lambda executor: executor.name)
 def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
     yield request.param
     request.param.close()

@@ -56,7 +56,7 @@ class CountingEncoder(HashingEncoder):
         return super().tokenize(texts)
 
 
-@pytest.fixture(scope="module", params=[Executor(), ON_CLUSTER], ids=["local", "ray"])
+@pytest.fixture(scope="module", params=[Executor(), *ON_CLUSTER], ids=lambda executor: executor.name)
 def workspace(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
     folder, restorer, stored = tmp_path_factory.mktemp("modes"), ByteRestorer(), {"words": True, "facets": True}
     with Workspace(folder, CountingEncoder(), request.param, nugget_ratio=0.5, restorer=restorer, **stored) as made:

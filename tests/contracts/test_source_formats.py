@@ -271,7 +271,7 @@ def test_a_folder_of_every_format_good_and_broken(tmp_path: Path) -> None:
         ".vtt": f"WEBVTT\n\n{cues}",
         ".xhtml": "<p>Cancel <b>it</b>.",
     }
-    added = [*entry_points(group="spanseek.files"), *entry_points(group="spanseek.sources")]
+    added = [*entry_points(group="spanseek.documents"), *entry_points(group="spanseek.sources")]
     assert READERS.keys() - {f".{point.name}" for point in added} == good.keys()
     broken: dict[str, str | bytes] = dict.fromkeys(good, b"\xff\x00 nonsense") | {
         ".csv": "id;text\nb;too;many\n",
@@ -434,7 +434,7 @@ def test_formats_of_a_plug_in_that_is_not_installed_name_its_extra(
     monkeypatch.delitem(READERS, ".pdf", raising=False)
     (bad,) = Source(written(tmp_path, "x.pdf", "x"))
     assert isinstance(bad, BadRecord)
-    assert bad.reason == ".pdf files need the extra files: run pip install 'spanseek[files]'"
+    assert bad.reason == "PDF files need `pip install 'spanseek[files]'`"
 
 
 @pytest.mark.parametrize("name", ["a.tar.gz", "a.tgz", "a.mht", "a.ass", "a.fb2", "a.XLS", "a.rst"])

@@ -16,9 +16,10 @@ from app.search.errors import ModeUnavailable
 from app.search.mode import load_modes
 from app.tasks.service import TaskService
 from app.texts import restoring
-from app.texts.comparing_answers import SpanRange, TooManySentences
+from app.texts.requests import SpanRange
 from app.texts.restored_answers import GivenVectors, RestoreRequest, StoredSpans
 from app.texts.restoring import RestoreService
+from app.texts.span_answers import TooManySentences
 from indexer.catalog.collections import recipe_columns
 from indexer.catalog.leases import lease
 from indexer.catalog.tables import collections

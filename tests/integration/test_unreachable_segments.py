@@ -8,11 +8,11 @@ import pytest
 
 from app.requests import SearchRequest
 from app.search.answers import SearchAnswer
-from indexer.engine.executor import Executor
+from indexer.engine.executor import Executor, ExecutorOptions, make_executor
 from indexer.engine.snapshot import SegmentView, Snapshot
-from indexer.errors import ExecutorUnavailable, SegmentsUnreachable
+from indexer.errors import SegmentsUnreachable
 from indexer.segments.manifest import SegmentKey
-from models.errors import SpanseekError
+from models.errors import ExtraMissing, SpanseekError
 from tests.integration.http.conftest import Client, build
 from tests.workspace import Workspace, records
 
@@ -103,12 +103,7 @@ def test_over_http(tmp_path: Path, executor: Losing) -> None:
         assert client.post("/search", body).status_code == 200
 
 
-def test_a_clusters_executor_needs_ray(monkeypatch: pytest.MonkeyPatch) -> None:
-    from indexer.cluster import executor as cluster
-    from indexer.engine.executor import ExecutorOptions
-    from indexer.engine.executor import make_executor as executor_named
-
-    monkeypatch.setattr(cluster, "find_spec", lambda name: None)
-    with pytest.raises(ExecutorUnavailable, match="Ray is not installed") as caught:
-        executor_named("ray", ExecutorOptions())
-    assert "extra ray" in caught.value.hint
+def test_an_engine_that_is_not_installed_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("indexer.engine.executor.entry_points_of", lambda group: {})
+    with pytest.raises(ExtraMissing, match=r"The engine ray needs `pip install 'spanseek\[ray\]'`"):
+        make_executor("ray", ExecutorOptions())

@@ -9,10 +9,8 @@ from starlette.responses import Response
 from app.http.auth import CallerDependency
 from app.http.openapi import api_router, problems
 from app.http.responses import answer_response
-from app.http.routes.comparing import SpanBody, reach_of
 from app.requests import Body, CollectionName
-from app.texts.comparing_answers import SpanRange
-from app.texts.requests import StorableText
+from app.texts.requests import SpanBody, SpanRange, StorableText
 from app.texts.restored_answers import (
     MAX_BEAMS,
     MAX_RESTORED,
@@ -116,7 +114,7 @@ async def make_vectors(body: VectorsBody, caller: CallerDependency) -> Response:
 @router.post("/restore", response_model=RestoreAnswer, summary="Restore texts from vectors")
 async def restore(body: RestoreBody, caller: CallerDependency) -> Response:
     """Write the texts of vectors, or of stored sentences, with the confidence of every token."""
-    backend, request = caller.backend, body.request(reach_of(caller, body.collection))
+    backend, request = caller.backend, body.request(caller.searchable(body.collection))
     caller.note(span.document_id for span in body.spans)
     answer = await backend.restore_lane.run(
         lambda: backend.get(RestoreService).restore(request), backend.limits.write_deadline_s

@@ -208,8 +208,3 @@ class BucketSegments:
             raise SegmentCorrupt(f"{folder.name}: {name} is missing in the bucket.", hint=_HINT) from error
         fault = "is damaged in the bucket: its size or SHA-256 is not the one that was published"
         raise SegmentCorrupt(f"{folder.name}: {name} {fault}.", hint=_HINT)
-
-
-def open_segments(options: SegmentsOptions) -> BucketSegments:
-    """The segments of a bucket at the URL of the options. Raises ``SegmentsUnavailable`` for a URL that names none."""
-    return BucketSegments(open_bucket(options.url), options.folder, options.cache_bytes)

@@ -13,15 +13,15 @@ from app.requests import SearchRequest
 from app.search.answers import SearchAnswer
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
-from indexer.cluster import actor, asking
-from indexer.cluster.shipment import Shipment
 from indexer.engine.executor import Executor
 from indexer.errors import SegmentsUnavailable
 from indexer.indexing.maintenance import optimize
 from indexer.segments.options import SegmentsOptions
+from plugins.ray.tests.fake_cluster import FakeCluster, FakeHandle, FakeTransport
 from spanseek_bucket import segments
+from spanseek_ray import actor, asking
+from spanseek_ray.shipment import Shipment
 from tests.buckets import FaultyServer, broken, bucket_segments, cut, flipped, missing, of, quick_server
-from tests.fake_cluster import FakeCluster, FakeHandle, FakeTransport
 from tests.workspace import Workspace, document
 
 PHRASE = "cancel my plan"

@@ -14,7 +14,7 @@ WORD = word_file(paragraph(run("Cancel it.")))
 
 
 def test_entry_points_name_functions() -> None:
-    points = [*entry_points(group="spanseek.files"), *entry_points(group="spanseek.sources")]
+    points = [*entry_points(group="spanseek.documents"), *entry_points(group="spanseek.sources")]
     assert {point.name for point in points} >= {"docx", "eml", "mbox", "pdf", "xlsx"}
     assert all(callable(point.load()) for point in points)
 

@@ -26,7 +26,7 @@ from indexer.indexing.pipeline import IndexJob
 from indexer.types import Recipe
 from models.encoders.registry import load_encoder
 from models.types import Document, Part, SpanBounds
-from tests.executors import CLUSTER
+from plugins.ray.tests.shared_cluster import CLUSTER
 from tests.waiting import PATIENCE_S
 
 Answer = TypeVar("Answer")

@@ -11,11 +11,11 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from app.cli import cli
-from models.encoders.facets.model import load_facets
 from models.encoders.registry import EncoderOptions, load_encoder
 from models.errors import BackboneMismatch, BackboneMissing
 from research.evaluation.wikipedia import Article, is_held_out
 from research.training.word_vector_files import read_word_vectors
+from spanseek_facets.model import load_facets
 from tests.tiny_bert import PROSE
 
 WORDS = [
@@ -44,7 +44,7 @@ TRAIN = (
 WITHOUT_TORCH = """
 import sys
 from pathlib import Path
-from models.encoders.facets.model import load_facets
+from spanseek_facets.model import load_facets
 from models.encoders.registry import EncoderOptions, load_encoder
 from research.training.word_vector_files import read_word_vectors
 load = lambda name: load_encoder(name, EncoderOptions("bert", device="cpu"))

@@ -11,11 +11,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.encoders.facets.directions import diff_scores
-from models.encoders.facets.forward import run_encoder
-from models.encoders.facets.model import FacetModel
-from models.encoders.facets.shape import FacetShape
-from models.encoders.facets.word_vectors import WordVectors
 from models.encoders.hashing import HashingEncoder
 from models.errors import InvalidInput
 from research.evaluation.facet_summaries import (
@@ -36,6 +31,10 @@ from research.evaluation.phrase_facets import (
 from research.evaluation.sts import SentencePair
 from research.evaluation.wikipedia import Article, Section, is_held_out
 from research.training.facet_network import FacetNetwork, facet_model
+from spanseek_facets.directions import diff_scores
+from spanseek_facets.forward import FacetShape, run_encoder
+from spanseek_facets.model import FacetModel
+from spanseek_facets.word_vectors import WordVectors
 from tests.examples import examples
 
 WORDS = WordVectors(

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from app.encoders.encoders import Encoders
-from indexer.facets.models import Facets
 from models.encoders.base import encode_queries
 from models.encoders.hashing import HashingEncoder
 from models.encoders.registry import EncoderOptions
 from models.text.units import split
 from research.evaluation.query_weights import WEIGHTINGS, query_vectors, weights_of
+from spanseek_facets.shipped import Facets
 
 TEXTS = ["I want to cancel my subscription", "zzyzx", "reset the router!"]
 

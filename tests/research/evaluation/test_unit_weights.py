@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from app.encoders.encoders import Encoders
-from indexer.facets.models import Facets
-from models.encoders.facets.word_vectors import WordVectors
 from models.encoders.registry import EncoderOptions
 from models.text.units import split
 from research.evaluation.query_weights import weights_of
 from research.evaluation.unit_weights import unit_weights
+from spanseek_facets.shipped import Facets
+from spanseek_facets.word_vectors import WordVectors
 from tests import reference
 
 KNOWN = {"cancel": 1.0, "my": 3.0, "plan": 2.0, "t": 4.0, "can": 2.0, "façade": 5.0, "東京": 6.0, "stanbul": 7.0}

@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.artifacts import arrays_of
-from models.encoders.facets.forward import run_facets
-from models.encoders.facets.shape import FacetEncoder, FacetShape
 from research.training.facet_network import FacetNetwork
+from spanseek_facets.forward import FacetEncoder, FacetShape, run_facets
 from tests.examples import examples
 
 

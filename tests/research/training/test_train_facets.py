@@ -7,19 +7,19 @@ import numpy as np
 import pytest
 import torch
 
-from models.encoders.facets.model import load_facets
-from models.encoders.facets.readers import EncoderReader, WordReader
-from models.encoders.facets.shape import FacetShape
-from models.encoders.facets.word_vectors import WordVectors
 from models.encoders.hashing import HashingEncoder
 from models.errors import BackboneMismatch, InvalidInput
-from models.ops.facets import coefficients
 from research.evaluation.wikipedia import Article, Section, is_held_out
 from research.training.facet_data import draw, of_sentences, read_neighbourhoods
 from research.training.facet_network import FacetNetwork
 from research.training.facets import FacetConfig, losses, nnsc, train_facets
 from research.training.loop import LoopHooks, Schedule
 from research.training.word_vectors import WordVectorShape, encode_word_vectors, learn_word_vectors, mean_vectors
+from spanseek_facets.forward import FacetShape
+from spanseek_facets.model import load_facets
+from spanseek_facets.readers import EncoderReader, WordReader
+from spanseek_facets.scores import coefficients
+from spanseek_facets.word_vectors import WordVectors
 
 NAMES = ("red green blue hot cold warm the dog cat bird " + "one two three four five six").split()
 SPACE = np.linalg.qr(np.random.default_rng(5).normal(size=(16, 16)))[0].astype(np.float32)

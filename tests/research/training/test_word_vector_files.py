@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.encoders.facets.word_vectors import WordVectors, load_word_vectors
 from models.errors import InvalidInput
 from research.training.word_vector_files import read_word_vectors, save_word_vectors, stop_ids
+from spanseek_facets.word_vectors import WordVectors, load_word_vectors
 
 ROWS = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, -1.0]], np.float32)
 VECTORS = WordVectors(("tea", "the", "cup"), ROWS, np.array([0.5, 0.3, 0.2]))

@@ -13,7 +13,7 @@ from tests.waiting import PATIENCE_S
 SCRIPT = """
 import models.backbones.opening as opening
 from app.encoders.encoders import Encoders
-from indexer.facets.models import Facets
+from spanseek_facets.shipped import Facets
 from indexer.restorable.models import Restoring
 from models.backbones.packages import DEFAULT
 from models.encoders.registry import EncoderOptions

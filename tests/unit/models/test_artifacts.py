@@ -21,8 +21,8 @@ def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the shipped weights, in their place."""
     copy = tmp_path / "weights"
     shutil.copytree(SHIPPED, copy)
-    for module in ("models.artifacts", "models.encoders.registry"):
-        monkeypatch.setattr(f"{module}.SHIPPED", copy)
+    (tmp_path / "__init__.py").touch()
+    monkeypatch.setattr("models.encoders.registry.SHIPPED", copy)
     return copy
 
 

@@ -1,1 +1,0 @@
-"""Facets of texts: K vectors in a space of words that summarise the words likely to stand near a text."""

@@ -1,0 +1,4 @@
+"""The fixtures of the core's tests."""
+
+from tests.integration.conftest import *  # noqa: F403
+from tests.integration.http.conftest import *  # noqa: F403
