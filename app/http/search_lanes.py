@@ -51,7 +51,12 @@ class SearchLanes:
         self._verify: Lane[_Queued[tuple[AnyEncoded, RankedRows]], Ordered] = Lane(
             "verify", self._timed("verify", service.verify), limit=VERIFY_QUEUE, batch=4
         )
-        self._count = JobLane("count", timeout="Not counted within {seconds:g} s.", hint="Retry.", limit=queue_limit)
+        self._count = JobLane(
+            "count",
+            timeout="Not counted within the {seconds:g} s that were left.",
+            hint="Ask without `total` and `estimate`, or with a filter or a higher threshold.",
+            limit=queue_limit,
+        )
         self.restoring = JobLane(
             "restore", timeout="Not restored within {seconds:g} s.", hint="Ask for less at once.", limit=queue_limit
         )
@@ -67,7 +72,7 @@ class SearchLanes:
     async def search(self, request: SearchRequest, deadline_s: float) -> SearchAnswer:
         """Answer one request. Raises ``DeadlineExceeded``; work that has not started is dropped."""
         async with _in_time(deadline_s):
-            return await self._answer(request, asyncio.get_running_loop().time() + deadline_s)
+            return await self._answer(request, _now() + deadline_s)
 
     async def search_each(
         self, requests: Sequence[SearchRequest], deadline_s: float
@@ -91,7 +96,7 @@ class SearchLanes:
         """Search as for one request; the texts of its hits are read while they are taken."""
         async with _in_time(deadline_s):
             encoded = await self._encoded(request)
-            results = await self._scanned_alone(encoded)
+            results = await self._scanned_alone(encoded, _now() + deadline_s)
         return exported(self._service, encoded, results)
 
     @property
@@ -119,25 +124,25 @@ class SearchLanes:
         return await self._answer_once(request, until)
 
     async def _answer_once(self, request: SearchRequest, until: float) -> SearchAnswer:
-        encoded, found = await self._results(request)
+        encoded, found = await self._results(request, until)
         results = await self._verified(encoded, found, until)
         counted = Counted()
         if request.total or request.estimate:
-            counted = await asyncio.wrap_future(self._count.submit(lambda: self._service.counted(encoded)))
+            counted = await self._count.run(lambda: self._service.counted(encoded), until - _now())
         if found and not encoded.prepared.snapshot.stores_text:
             fetch = partial(copy_context().run, self._fetch, encoded, results, counted)
             return await asyncio.wrap_future(self.restoring.submit(fetch))
         return await asyncio.to_thread(self._fetch, encoded, results, counted)
 
-    async def _results(self, request: SearchRequest) -> tuple[AnyEncoded, RankedRows]:
+    async def _results(self, request: SearchRequest, until: float) -> tuple[AnyEncoded, RankedRows]:
         encoded = await self._encoded(request)
         if encoded.prepared.aggregation is None:
             return encoded, await asyncio.wrap_future(self._scan.submit(_Queued(encoded)))
-        return encoded, await self._scanned_alone(encoded)
+        return encoded, await self._scanned_alone(encoded, until)
 
-    async def _scanned_alone(self, encoded: AnyEncoded) -> RankedRows:
+    async def _scanned_alone(self, encoded: AnyEncoded, until: float) -> RankedRows:
         """The results of a search for all hits: not in the lane of others, which it would hold for seconds."""
-        (found,) = await asyncio.wrap_future(self._count.submit(lambda: scan([encoded])))
+        (found,) = await self._count.run(lambda: scan([encoded]), until - _now())
         return found
 
     async def _verified(self, encoded: AnyEncoded, found: RankedRows, until: float) -> Ordered:
@@ -147,7 +152,7 @@ class SearchLanes:
             return Ordered(found)
         # Without verdicts nothing would be kept, or the page before was in their order.
         needed = None not in prepared.verification.kept or prepared.page.judged
-        left = (until - asyncio.get_running_loop().time()) * VERIFY_SHARE
+        left = (until - _now()) * VERIFY_SHARE
         limit = asyncio.timeout(None if needed else left)
         try:
             async with limit:
@@ -192,6 +197,10 @@ class _Queued(Generic[Item]):
     item: Item
     context: Context = field(default_factory=copy_context)
     since: float = field(default_factory=time.perf_counter)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def _in_time(deadline_s: float) -> AbstractAsyncContextManager[None]:
