@@ -1,5 +1,6 @@
 # syntax=docker/dockerfile:1
-# Two stages to run: `serving` answers searches on a CPU, `indexing` encodes in bulk on an NVIDIA GPU.
+# Three stages to run: `serving` answers searches on a CPU; on an NVIDIA GPU, `indexing` encodes in bulk and `serving-gpu`
+# answers searches.
 # Both run as an unprivileged user and write nowhere but /data and /tmp, so the root can be mounted read-only.
 
 ARG PYTHON_IMAGE=python:3.11-slim-bookworm
@@ -58,6 +59,15 @@ FROM runtime AS indexing
 COPY --from=build-indexing /opt/spanseek /opt/spanseek
 ENV SPANSEEK_DEVICE=cuda
 CMD ["index", "--help"]
+
+FROM runtime AS serving-gpu
+COPY --from=build-indexing /opt/spanseek /opt/spanseek
+ENV SPANSEEK_DEVICE=cuda \
+    SPANSEEK_ENGINE=faiss_gpu
+EXPOSE 8000
+HEALTHCHECK --interval=10s --timeout=3s --start-period=120s \
+    CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/health/live', timeout=2)"]
+CMD ["serve"]
 
 # Last, so that a plain `docker build .` makes the server.
 FROM runtime AS serving

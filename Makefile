@@ -12,7 +12,7 @@ STAMP := $(VENV)/.installed
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --durations=30 --durations-min=1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-ci test-all test-ray conformance faults soak sbom audit generators typescript lint docs bench clean
+.PHONY: help setup run test test-ci test-all test-ray test-gpu test-lowest conformance faults soak sbom audit generators typescript lint docs bench clean
 
 help:  ## List the targets.
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -22,9 +22,9 @@ setup: $(STAMP)  ## Install everything into .venv, pinned by constraints.txt.
 $(STAMP): pyproject.toml client/pyproject.toml research/pyproject.toml $(PLUGINS) constraints.txt
 	rm -rf *.egg-info client/*.egg-info research/*.egg-info plugins/*/*.egg-info  # stale ones would hide new entry points
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install -qq -c constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) torch
-	$(BIN)/pip install -qq -c constraints.txt $(PLUGINS:%/pyproject.toml=-e %) \
-		-e 'client[haystack,langchain,llama-index,mcp]' -e '.[bucket,cpu,files,oidc,postgres,ray,telemetry,dev]' -e research
+	$(BIN)/pip install -qq --no-deps --retries 0 -c constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) torch
+	$(BIN)/pip install -qq -c constraints.txt -e 'client[haystack,langchain,llama-index,mcp]' \
+		-e '.[bucket,cpu,facets,files,oidc,postgres,ray,telemetry,webhooks,dev]' -e research $(PLUGINS:%/pyproject.toml=-e %)
 	touch $(STAMP)
 
 run: setup  ## Index the samples, and serve the page and the API on http://127.0.0.1:8000.
@@ -117,4 +117,21 @@ bench: setup  ## Benchmark indexing and search on the samples.
 	$(BIN)/spanseek bench --source samples/documents --units 1e4 --queries 100 --engines scan,faiss_flat_spans,bm25s
 
 clean:  ## Remove what these targets have made.
-	rm -rf $(VENV) .generators .supply sbom.json build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .generators .lowest .supply sbom.json build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+# tests/device on the first GPU of this machine, which `make test` runs on a fake one. torch and FAISS must support it.
+test-gpu: setup  ## Test on the first GPU what `make test` tests on a fake one.
+	TEST_DEVICE=cuda OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/device
+
+# The lowest versions that pyproject.toml allows of the packages that compute, in an environment of its own, and the tests
+# that show what is missing there.
+LOWEST := torch==2.6.0 transformers==4.56.0 tokenizers==0.22.0 numpy==2.0.0 numba==0.61.0 llvmlite==0.44.0 safetensors==0.4.5 \
+	faiss-cpu==1.9.0
+test-lowest: .lowest/.installed  ## Test with the lowest versions that pyproject.toml allows.
+	OMP_NUM_THREADS=1 .lowest/bin/python -m pytest tests/device tests/unit/models tests/contracts/test_encoders.py
+
+.lowest/.installed: pyproject.toml client/pyproject.toml
+	$(PYTHON) -m venv .lowest
+	.lowest/bin/pip install -qq torch==2.6.0 $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))
+	.lowest/bin/pip install -qq $(LOWEST) -e client $(PLUGINS:%/pyproject.toml=-e %) -e '.[cpu,files,dev]' -e research
+	touch $@

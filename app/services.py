@@ -15,6 +15,7 @@ from indexer.catalog.collections import Catalog
 from indexer.engine.executor import Executor, ExecutorOptions
 from indexer.engine.executor import make_executor as executor_named
 from indexer.errors import CatalogNotInitialised
+from indexer.machine import use_device
 from indexer.patience import Busy, Patience
 from indexer.segments.options import SegmentsOptions, make_segments
 from indexer.store import Store
@@ -47,6 +48,7 @@ def open_store(
 
     ``executor`` and ``patience``, that of a writer with others, replace those that the settings name.
     """
+    use_device(settings.device)
     segments = make_segments(segments_options(settings))
     patience = patience or partial(Patience, settings.lease_wait_s)
     catalog = Catalog(settings.catalog_url, data_dir=settings.data_dir, patience=patience)
@@ -105,7 +107,7 @@ class Services:
         self.encoders = encoders or make_encoders(settings)
         self._made: dict[type[Any], Any] = {}
         self._lock = RLock()
-        store.verifier = self.encoders.verifier
+        store.verifier, store.texts = self.encoders.verifier, self.encoders.texts
 
     def get(self, kind: type[Made]) -> Made:
         """The service of a class, the same for all callers."""

@@ -96,12 +96,16 @@ class Settings(PluginSettings):
         0.5, ge=0, le=1, description="Restored texts whose least certain token is less probable come with a warning."
     )
     words: bool = Field(True, description="Whether new collections store words, which modes that read words need.")
-    device: str = Field("auto", description="Device of encoders and of the engine device: auto, cpu or cuda.")
+    device: str = Field(
+        "auto",
+        description="Device of encoders, of the engines device and faiss_gpu, and of FAISS: auto, cpu, cuda or cuda:N.",
+    )
     engine: EngineName = Field(
         "auto",
         description="Search engine. auto: approximate search with exact rescoring in collections that have candidate "
         "files, else scan; scan: exact search; device: exact search on SPANSEEK_DEVICE, such as a GPU, with the "
-        "segments in its memory; ray: as auto, by the actors of a Ray cluster; or the name of another executor.",
+        "segments in its memory; faiss_gpu: as auto, with vectors in FAISS indexes on the GPU; ray: as auto, by the "
+        "actors of a Ray cluster; or the name of another executor.",
     )
     index_engine: IndexEngine = Field(
         "local",

@@ -1,4 +1,6 @@
-"""The kernel that runs this process, which containers of a host share, and the processes it sees, which they do not."""
+"""What runs this process: the kernel, which containers of a host share, the processes it sees, which they do not, and
+the device that its settings name.
+"""
 
 from pathlib import Path
 from typing import Final
@@ -7,6 +9,19 @@ import psutil
 
 _BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
 _PID_NAMESPACE: Final = Path("/proc/self/ns/pid")
+
+_device = "auto"
+
+
+def use_device(name: str) -> None:
+    """Name the device of this process's jobs, as the settings do. Jobs that build indexes use no other GPU."""
+    global _device
+    _device = name
+
+
+def device_in_use() -> str:
+    """The name of the device that jobs of this process use; ``auto`` unless another was named."""
+    return _device
 
 
 def boot() -> str:

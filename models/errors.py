@@ -61,6 +61,12 @@ class DeviceUnavailable(SpanseekError):
     code = "device_unavailable"
 
 
+class DeviceMemoryExhausted(SpanseekError):
+    """The device has too little memory for the smallest step of the work, or for what it must hold."""
+
+    code = "device_memory_exhausted"
+
+
 class UnknownEncoder(SpanseekError):
     """No encoder is registered under this name."""
 

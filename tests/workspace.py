@@ -17,9 +17,9 @@ from app.collections.recipes import CollectionOptions, with_representations
 from app.encoders.encoders import Encoders
 from app.phrases.service import PhraseService
 from app.requests import SearchRequest
+from app.search.answers import Hit
 from app.search.mode import load_modes
 from app.search.service import SearchService
-from app.search.types import Hit
 from indexer.catalog.collections import Catalog
 from indexer.catalog.schema import upgrade
 from indexer.engine.executor import Executor
@@ -111,6 +111,7 @@ class Workspace(AbstractContextManager["Workspace"]):
             segments=segments,
             clock=count().__next__,
         )
+        self.store.texts = encoders.texts
         self.service = SearchService(self.store, load_modes(encoders))
         self.reader = DocumentReader(self.store, encoders)
         self.phrases = PhraseService(self.store, encoders)

@@ -64,7 +64,7 @@ def _rank(name: str) -> tuple[bool, str]:
 def _command(point: EntryPoint) -> Any:  # noqa: ANN401  as in typer
     loaded = point.load()
     if not isinstance(loaded, typer.Typer):
-        loaded, function = typer.Typer(), loaded
+        loaded, function = typer.Typer(add_completion=False), loaded
         loaded.command(point.name)(function)
     command: Any = typer.main.get_command(loaded)
     command.name = point.name

@@ -7,8 +7,10 @@ refuses the next caller at once.
 
 import asyncio
 import logging
+import math
 import queue
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -42,7 +44,10 @@ class Lane(Generic[Item, Result]):
         limit: int = 256,
         batch: int = 32,
         begin: Callable[[], object] = lambda: None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._clock = clock
+        self._item_s = 0.0  # seconds that an item of the last batch took
         self._work = work
         self._batch = batch
         self._begin = begin
@@ -63,9 +68,17 @@ class Lane(Generic[Item, Result]):
         """The approximate number of waiting items."""
         return self._waiting.qsize()
 
-    def submit(self, item: Item) -> "Future[Result]":
-        """Queue an item. Raises ``QueueFull``; the item of a cancelled future is skipped."""
+    def submit(self, item: Item, within: float = math.inf) -> "Future[Result]":
+        """Queue an item. Raises ``QueueFull``; the item of a cancelled future is skipped.
+
+        It also raises ``QueueFull`` if those that wait will take longer than ``within`` seconds, as the last one did.
+        """
         future: Future[Result] = Future()
+        if self._waiting.qsize() * self._item_s > within:
+            raise QueueFull(
+                f"What waits already will take longer than the {within:.3g} s that are left.",
+                hint="Retry later, or send fewer at once.",
+            )
         with self._lock:
             if self._closed:
                 raise ShuttingDown("The server is shutting down.", hint="Send the request again in a moment.")
@@ -118,6 +131,7 @@ class Lane(Generic[Item, Result]):
         running = [(item, future) for item, future in batch if future.set_running_or_notify_cancel()]
         if not running:
             return
+        started = self._clock()
         try:
             results = list(self._work([item for item, _ in running]))
             if len(results) != len(running):
@@ -127,6 +141,8 @@ class Lane(Generic[Item, Result]):
             for _, future in running:
                 future.set_exception(error)
             return
+        finally:
+            self._item_s = (self._clock() - started) / len(running)
         for (_, future), result in zip(running, results, strict=True):
             future.set_result(result)
 
@@ -139,14 +155,23 @@ class JobLane(Lane[Job[Any], Any]):
     42
     """
 
-    def __init__(self, name: str, *, timeout: str, hint: str, limit: int = 256, finishes: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        timeout: str,
+        hint: str,
+        limit: int = 256,
+        finishes: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._timeout = timeout
         self._hint = hint
         self._finishes = finishes
-        super().__init__(name, _run_jobs, limit=limit, batch=1, begin=lower_priority)
+        super().__init__(name, _run_jobs, limit=limit, batch=1, begin=lower_priority, clock=clock)
 
     async def run(self, job: Job[Result], deadline_s: float) -> Result:
-        """Run a job. Raises ``DeadlineExceeded``.
+        """Run a job. Raises ``DeadlineExceeded``, and ``QueueFull`` at once if those that wait will take longer.
 
         A job that has started then ends at its next checkpoint, or at its end in a lane that ``finishes``.
         """
@@ -154,7 +179,7 @@ class JobLane(Lane[Job[Any], Any]):
         run = job if self._finishes else partial(_run_until, gone, job)
         try:
             async with self.deadline(deadline_s):
-                result: Result = await asyncio.wrap_future(self.submit(run))
+                result: Result = await asyncio.wrap_future(self.submit(run, deadline_s))
         except BaseException:
             gone.set()
             raise

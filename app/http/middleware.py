@@ -231,9 +231,11 @@ class MetricsMiddleware:
             client = scope["client"][0] if scope.get("client") else "-"
             request = {"client": client, "method": method, "route": route, "status": status}
             request |= {"request_id": request_id_of(scope), "seconds": round(seconds, 6)}
-            if key := scope.get("state", {}).get("key_id"):
+            key = scope.get("state", {}).get("key_id")
+            if key:
                 request["key"] = key
-            _log.info("%s %s %s %d %s", client, method, route, status, request_id_of(scope), extra=request)
+            told = client, key or "-", method, route, status, request_id_of(scope), seconds
+            _log.info("%s %s %s %s %d %s %.3f s", *told, extra=request)
 
 
 def _head_bytes(scope: Scope) -> int:

@@ -181,6 +181,7 @@ STATUS: dict[type[SpanseekError], HTTPStatus] = {
     models.UnknownEncoder: HTTPStatus.SERVICE_UNAVAILABLE,
     search.DeadlineExceeded: HTTPStatus.GATEWAY_TIMEOUT,
     indexer.StorageFull: HTTPStatus.INSUFFICIENT_STORAGE,
+    models.DeviceMemoryExhausted: HTTPStatus.INSUFFICIENT_STORAGE,
 }
 
 HEADERS: dict[type[SpanseekError], Mapping[str, str]] = {

@@ -19,16 +19,17 @@ from app.requests import SearchRequest
 from app.search.answers import CollectionsAnswer, SearchAnswer
 from app.search.errors import QueueFull
 from app.search.export import Export, exported
-from app.search.literal import Found
-from app.search.service import AGAIN, Counted, Encoded, Prepared, SearchService, encode, finish, scan
-from app.search.several import located, merged, requests_of
-from app.search.verifying import Ordered
+from app.search.federated import located, merged, requests_of
+from app.search.literal import RankedRows
+from app.search.request_plan import AnyEncoded, AnyPrepared
+from app.search.service import AGAIN, Counted, SearchService, encode, finish, scan
+from app.search.verification.ordering import Ordered
 from indexer.errors import SegmentsUnreachable
 from models.errors import SpanseekError
 
-# Searches that wait for the second look; it is left out for others, which are answered at once.
+# Searches that wait for verification; it is left out for others, which are answered at once.
 VERIFY_QUEUE: Final = 32
-# The second look may take so much of the time that a search has left, and is left out where it takes longer.
+# Verification may take so much of the time that a search has left, and is left out where it takes longer.
 VERIFY_SHARE: Final = 0.5
 
 Item = TypeVar("Item")
@@ -43,14 +44,19 @@ class SearchLanes:
 
     def __init__(self, service: SearchService, *, queue_limit: int = 256, observe: Observe = unobserved) -> None:
         self._service, self._observe = service, observe
-        self._encode: Lane[_Queued[Prepared], Encoded] = Lane(
+        self._encode: Lane[_Queued[AnyPrepared], AnyEncoded] = Lane(
             "encode", self._timed("encode", encode), limit=queue_limit
         )
-        self._scan: Lane[_Queued[Encoded], Found] = Lane("scan", self._timed("scan", scan), limit=queue_limit)
-        self._verify: Lane[_Queued[tuple[Encoded, Found]], Ordered] = Lane(
+        self._scan: Lane[_Queued[AnyEncoded], RankedRows] = Lane("scan", self._timed("scan", scan), limit=queue_limit)
+        self._verify: Lane[_Queued[tuple[AnyEncoded, RankedRows]], Ordered] = Lane(
             "verify", self._timed("verify", service.verify), limit=VERIFY_QUEUE, batch=4
         )
-        self._count = JobLane("count", timeout="Not counted within {seconds:g} s.", hint="Retry.", limit=queue_limit)
+        self._count = JobLane(
+            "count",
+            timeout="Not counted within the {seconds:g} s that were left.",
+            hint="Ask without `total` and `estimate`, or with a filter or a higher threshold.",
+            limit=queue_limit,
+        )
         self.restoring = JobLane(
             "restore", timeout="Not restored within {seconds:g} s.", hint="Ask for less at once.", limit=queue_limit
         )
@@ -66,7 +72,7 @@ class SearchLanes:
     async def search(self, request: SearchRequest, deadline_s: float) -> SearchAnswer:
         """Answer one request. Raises ``DeadlineExceeded``; work that has not started is dropped."""
         async with _in_time(deadline_s):
-            return await self._answer(request, asyncio.get_running_loop().time() + deadline_s)
+            return await self._answer(request, _now() + deadline_s)
 
     async def search_each(
         self, requests: Sequence[SearchRequest], deadline_s: float
@@ -90,7 +96,7 @@ class SearchLanes:
         """Search as for one request; the texts of its hits are read while they are taken."""
         async with _in_time(deadline_s):
             encoded = await self._encoded(request)
-            results = await self._scanned_alone(encoded)
+            results = await self._scanned_alone(encoded, _now() + deadline_s)
         return exported(self._service, encoded, results)
 
     @property
@@ -118,35 +124,35 @@ class SearchLanes:
         return await self._answer_once(request, until)
 
     async def _answer_once(self, request: SearchRequest, until: float) -> SearchAnswer:
-        encoded, found = await self._results(request)
+        encoded, found = await self._results(request, until)
         results = await self._verified(encoded, found, until)
         counted = Counted()
         if request.total or request.estimate:
-            counted = await asyncio.wrap_future(self._count.submit(lambda: self._service.counted(encoded)))
-        if found and not encoded.prepared.snapshot.recipe.stores_text:
+            counted = await self._count.run(lambda: self._service.counted(encoded), until - _now())
+        if found and not encoded.prepared.snapshot.stores_text:
             fetch = partial(copy_context().run, self._fetch, encoded, results, counted)
             return await asyncio.wrap_future(self.restoring.submit(fetch))
         return await asyncio.to_thread(self._fetch, encoded, results, counted)
 
-    async def _results(self, request: SearchRequest) -> tuple[Encoded, Found]:
+    async def _results(self, request: SearchRequest, until: float) -> tuple[AnyEncoded, RankedRows]:
         encoded = await self._encoded(request)
-        if encoded.prepared.plan is None:
+        if encoded.prepared.aggregation is None:
             return encoded, await asyncio.wrap_future(self._scan.submit(_Queued(encoded)))
-        return encoded, await self._scanned_alone(encoded)
+        return encoded, await self._scanned_alone(encoded, until)
 
-    async def _scanned_alone(self, encoded: Encoded) -> Found:
+    async def _scanned_alone(self, encoded: AnyEncoded, until: float) -> RankedRows:
         """The results of a search for all hits: not in the lane of others, which it would hold for seconds."""
-        (found,) = await asyncio.wrap_future(self._count.submit(lambda: scan([encoded])))
+        (found,) = await self._count.run(lambda: scan([encoded]), until - _now())
         return found
 
-    async def _verified(self, encoded: Encoded, found: Found, until: float) -> Ordered:
-        """The results in the order of the second look; as they were found if its lane has no room or no time."""
+    async def _verified(self, encoded: AnyEncoded, found: RankedRows, until: float) -> Ordered:
+        """The results in the order of verification; as they were found if its lane has no room or no time."""
         prepared = encoded.prepared
-        if not prepared.verified:
+        if not prepared.verification.count:
             return Ordered(found)
         # Without verdicts nothing would be kept, or the page before was in their order.
-        needed = None not in prepared.kept or prepared.start.judged
-        left = (until - asyncio.get_running_loop().time()) * VERIFY_SHARE
+        needed = None not in prepared.verification.kept or prepared.page.judged
+        left = (until - _now()) * VERIFY_SHARE
         limit = asyncio.timeout(None if needed else left)
         try:
             async with limit:
@@ -156,11 +162,11 @@ class SearchLanes:
                 raise
             return Ordered(found, verified=False)
 
-    async def _encoded(self, request: SearchRequest) -> Encoded:
+    async def _encoded(self, request: SearchRequest) -> AnyEncoded:
         prepared = await asyncio.to_thread(self._service.prepare, request)
         return await asyncio.wrap_future(self._encode.submit(_Queued(prepared)))
 
-    def _fetch(self, encoded: Encoded, results: Ordered, counted: Counted) -> SearchAnswer:
+    def _fetch(self, encoded: AnyEncoded, results: Ordered, counted: Counted) -> SearchAnswer:
         started = time.perf_counter()
         answer = finish(encoded, results, counted)
         self._observe("fetch", time.perf_counter() - started)
@@ -191,6 +197,10 @@ class _Queued(Generic[Item]):
     item: Item
     context: Context = field(default_factory=copy_context)
     since: float = field(default_factory=time.perf_counter)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def _in_time(deadline_s: float) -> AbstractAsyncContextManager[None]:

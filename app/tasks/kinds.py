@@ -35,6 +35,7 @@ from models.entry_points import entry_points_of
 from models.errors import (
     BackboneMismatch,
     BackboneMissing,
+    DeviceMemoryExhausted,
     DeviceUnavailable,
     InvalidInput,
     SpanseekError,
@@ -65,6 +66,7 @@ _PASSING: Final = (
     StorageFull,
     BackboneMissing,
     BackboneMismatch,
+    DeviceMemoryExhausted,
     DeviceUnavailable,
     UnknownEncoder,
 )

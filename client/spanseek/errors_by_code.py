@@ -174,6 +174,14 @@ class DeadlineExceeded(ApiError):
     code = "deadline_exceeded"
 
 
+class DeviceMemoryExhausted(ApiError):
+    """The device has too little memory for the segments that a search reads, or for the smallest batch of
+    an encoder.
+    """
+
+    code = "device_memory_exhausted"
+
+
 class DeviceUnavailable(ApiError):
     """The requested device is not available on this machine."""
 
@@ -593,6 +601,7 @@ BY_CODE: Final[dict[str, type[ApiError]]] = {
     "data_folder_lost": DataFolderLost,
     "dead_letter_not_found": DeadLetterNotFound,
     "deadline_exceeded": DeadlineExceeded,
+    "device_memory_exhausted": DeviceMemoryExhausted,
     "device_unavailable": DeviceUnavailable,
     "document_not_found": DocumentNotFound,
     "executor_unavailable": ExecutorUnavailable,

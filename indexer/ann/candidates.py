@@ -1,11 +1,11 @@
 """Approximate search for spans with exact rescoring, near the windows that are nearest to the query."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
-from jaxtyping import Bool, Float, Float32, Int
+from jaxtyping import Bool, Float, Float32, Int, Int8, UInt8
 
 from indexer.engine.executor import AnyQuery, Executor, Memo, SegmentQuery, Step
 from indexer.engine.query import Selection
@@ -13,8 +13,10 @@ from indexer.engine.rows import SpanRows
 from indexer.engine.scan import SpanScan
 from indexer.engine.snapshot import Allowed, SegmentView, Snapshot
 from indexer.segments.layout import BLOCK
+from indexer.segments.reader import Segment
 
 if TYPE_CHECKING:
+    from indexer.ann.row_index import RowIndex
     from indexer.ann.windows import WindowIndex
 
 # The number of windows taken is this factor times the fourth root of their total; the share of the lists visited is the
@@ -25,6 +27,12 @@ _WINDOWS_A_SPAN = 100
 # With at most this many allowed blocks, a scan is as fast.
 _FEW_BLOCKS = 1_000
 
+# Opens the windows of a segment.
+OpenWindows: TypeAlias = Callable[[Segment], "WindowIndex"]
+# Opens an index as ``indexer.ann.row_index.open_row_index`` does.
+OpenRows: TypeAlias = Callable[
+    [Segment, str, UInt8[np.ndarray, " bytes"], Int8[np.ndarray, "rows dim"], Float32[np.ndarray, " rows"]], "RowIndex"
+]
 Nearest: TypeAlias = tuple[Int[np.ndarray, "queries count"], Float32[np.ndarray, "queries count"]]
 
 
@@ -34,6 +42,14 @@ class Approximable(Protocol):
 
     def approximate(self) -> AnyQuery:
         """The approximate query, with rows and totals of the same kind."""
+
+
+@runtime_checkable
+class Indexed(Protocol):
+    """An approximate query of rows that lie in an index of the segment."""
+
+    def looked_up_by(self, open_rows: OpenRows) -> AnyQuery:
+        """The same query, which opens the index by another function."""
 
 
 class CandidateExecutor(Executor):
@@ -104,6 +120,7 @@ class NearSpans(SegmentQuery[Float[np.ndarray, "queries some"], list[SpanRows]])
     count: int
     visited: float
     few_blocks: int
+    open_windows: OpenWindows | None = None
     memo: Memo = field(default_factory=Memo, repr=False, compare=False)
 
     @property
@@ -149,7 +166,7 @@ class NearSpans(SegmentQuery[Float[np.ndarray, "queries some"], list[SpanRows]])
     def _look_up(self, view: SegmentView, selection: Selection) -> Nearest | None:
         if not has_candidates(view, selection, self.few_blocks):
             return None
-        index = _windows(view)
+        index = _windows(view) if self.open_windows is None else self.open_windows(view.segment)
         return index.nearest(self.scan.vectors, min(self.count, index.windows), self.visited)
 
 

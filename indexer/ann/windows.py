@@ -13,7 +13,16 @@ import faiss
 import numpy as np
 from jaxtyping import Float32, Int, Int8
 
-from indexer.ann.inverted_lists import DIM_A_CODE, FEWEST_LISTS, SEED, TRAINED_ON, empty_index, lists_for, open_index
+from indexer.ann.inverted_lists import (
+    DIM_A_CODE,
+    FEWEST_LISTS,
+    SEED,
+    TRAINED_ON,
+    empty_index,
+    lists_for,
+    open_index,
+    train,
+)
 from indexer.segments import layout
 from indexer.segments.mapping import mapped
 from indexer.segments.reader import Segment
@@ -68,7 +77,7 @@ def write_windows(folder: Path, recipe: Recipe, part_units: Int[np.ndarray, " pa
     if len(training) < TRAINED_ON * FEWEST_LISTS:
         (folder / layout.WINDOWS).touch()
         return
-    index.train(training)
+    train(index, training)
     for starts, of_some in directions(vectors, scales, spans):
         index.add_with_ids(of_some, starts)
     (folder / layout.WINDOWS).write_bytes(faiss.serialize_index(index).data)

@@ -1,12 +1,14 @@
 """The scan on a GPU, through torch: segments lie in its memory, every query reads them all."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from threading import Lock
+from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float32, Float64, Int, Int8, Int32, UInt8
+from jaxtyping import Bool, Float, Float32, Float64, Int, Int8, Int32, UInt8
 from torch import Tensor
 from torch.nn import functional
 
@@ -18,12 +20,18 @@ from indexer.engine.scan import CodedQueries, SegmentScan, SpanScan
 from indexer.engine.snapshot import Allowed, SegmentView, Snapshot
 from indexer.segments.layout import BLOCK
 from indexer.segments.reader import Segment
-from models.backbones.torch_network import resolve_device
+from models.backbones.devices import free_memory, health_of, in_halves, memory_errors, resolve_device, send
+from models.errors import DeviceMemoryExhausted
 
 # Up to here float32 holds every whole number.
 _WHOLE = 2**24
-# Numbers of eight bytes that the prefix sums of one turn may take.
-_AT_ONCE = 2**25
+# Bytes of all arrays of one turn: blocks that are read together.
+_TURN_BYTES = 2**28
+# Bytes of a segment that are copied to the device at once.
+_COPY_BYTES = 2**26
+
+# For every query the best scores of the runs of some blocks, and where they begin.
+Runs: TypeAlias = tuple[Float32[np.ndarray, "queries some runs"], Int[np.ndarray, "queries some runs"]]
 
 
 class DeviceExecutor(Executor):
@@ -57,40 +65,37 @@ class DeviceExecutor(Executor):
 
     def health(self) -> str | None:
         """The error of a device that takes no data."""
-        try:
-            torch.zeros(1, device=self._device).item()
-        except RuntimeError as error:
-            return f"The device {self._device} does not answer: {str(error).splitlines()[0]}."
-        return None
+        return health_of(self._device)
 
     def close(self) -> None:
         """Free the device's memory."""
         with self._lock:
             self._copied.clear()
 
+    @memory_errors()
     @torch.inference_mode()
     def _read(self, view: SegmentView, allowed: Allowed, coded: CodedQueries) -> SegmentScan:
-        copy = self._copy(view.segment)
+        copy, count = self._copy(view.segment), len(coded.steps)
         exact = np.float32 if 127 * 127 * coded.codes.shape[1] <= _WHOLE else np.float64
-        queries = torch.from_numpy(coded.codes.T.astype(exact)).to(self._device)
-        steps = torch.from_numpy(coded.steps).to(self._device)
-        terms = [torch.from_numpy(values).to(self._device) for values in coded.terms.rounded()]
-        blocks = torch.from_numpy(allowed.blocks).to(self._device)
-        mask = None if allowed.mask is None else _padded(torch.from_numpy(allowed.mask), len(copy.codes) * BLOCK)
-        best = np.empty((len(steps), len(blocks), kernels.RUNS), np.float32)
-        peak = np.empty(best.shape, np.int64)
-        turn = max(1, _AT_ONCE // (copy.reach * max(1, len(steps))))
-        for begin in range(0, len(blocks), turn):
-            part = slice(begin, begin + turn)
-            top = copy.best_of_starts(blocks[part], queries, steps, *terms)
+        given = coded.codes.T.astype(exact), coded.steps, *coded.terms.rounded()
+        queries, steps, *terms = (send(torch.from_numpy(values), self._device) for values in given)
+        mask = None if allowed.mask is None else _in_blocks(allowed.mask, len(copy.codes))
+
+        def read(blocks: Int[np.ndarray, " some"]) -> Runs:
+            top = copy.best_of_starts(send(torch.from_numpy(blocks), self._device), queries, steps, *terms)
             if mask is not None:
-                there = mask.to(self._device).view(-1, BLOCK)[blocks[part]]
+                there = send(torch.from_numpy(mask[blocks]), self._device)
                 top = top.masked_fill(~there[..., None], float(kernels.NO_SPAN))
-            maxima, at = top.view(len(top), kernels.RUNS, kernels.RUN, len(steps)).max(dim=2)
-            firsts = blocks[part, None] * BLOCK + torch.arange(kernels.RUNS, device=self._device) * kernels.RUN
-            best[:, part] = maxima.permute(2, 0, 1).cpu().numpy()
-            peak[:, part] = (at + firsts[..., None]).permute(2, 0, 1).cpu().numpy()
-        return SegmentScan.of(view, allowed, best, np.minimum(peak, view.segment.manifest.units - 1), coded)
+            maxima, at = top.view(len(top), kernels.RUNS, kernels.RUN, count).max(dim=2)
+            best, place = (values.permute(2, 0, 1).cpu().numpy() for values in (maxima, at))
+            firsts = blocks[:, None] * BLOCK + np.arange(kernels.RUNS) * kernels.RUN
+            return best, place + firsts
+
+        empty = np.empty((count, 0, kernels.RUNS), np.float32), np.empty((count, 0, kernels.RUNS), np.int64)
+        turns = in_turns(allowed.blocks, copy.blocks_a_turn(queries))
+        best, peak = zip(empty, *(runs for turn in turns for runs in in_halves(read, turn)), strict=True)
+        peaks = np.minimum(np.concatenate(peak, axis=1), view.segment.manifest.units - 1)
+        return SegmentScan.of(view, allowed, np.concatenate(best, axis=1), peaks, coded)
 
     def _copy(self, segment: Segment) -> "_Copy":
         with self._lock:
@@ -110,16 +115,27 @@ class _Copy:
 
     def __init__(self, segment: Segment, device: torch.device) -> None:
         self.shortest = segment.recipe.bounds.shortest
-        self.codes = torch.from_numpy(np.array(segment.norm_codes)).to(device)
-        self.affine = torch.from_numpy(np.array(segment.norm_affine)).to(device)
-        self.reach = BLOCK + self.codes.shape[1] + self.shortest - 2  # units that the spans of a block touch
-        units = len(self.codes) * BLOCK + self.reach - BLOCK
-        self.vectors = _padded(torch.from_numpy(np.array(segment.vectors)), units).to(device)
-        self.scales = _padded(torch.from_numpy(np.array(segment.scales)), units).to(device)
+        blocks, lengths, _ = segment.norm_codes.shape
+        self.reach = BLOCK + lengths + self.shortest - 2  # units that the spans of a block touch
+        units = blocks * BLOCK + self.reach - BLOCK
         # A segment ends as it begins.
         after = np.repeat(segment.borders[:1], units + 1 - segment.manifest.units)
-        self.borders = torch.from_numpy(np.concatenate([segment.borders, after]).astype(np.int32)).to(device)
-        self.sentence_starts = torch.from_numpy(SENTENCE_STARTS).to(device)
+        borders = np.concatenate([segment.borders, after]).astype(np.int32)
+        _check_room(segment, device, borders.nbytes)
+        self.codes = _copied(segment.norm_codes, blocks, device)
+        self.affine = _copied(segment.norm_affine, blocks, device)
+        self.vectors = _copied(segment.vectors, units, device)
+        self.scales = _copied(segment.scales, units, device)
+        self.borders = _copied(borders, len(borders), device)
+        self.sentence_starts = send(torch.from_numpy(SENTENCE_STARTS), device)
+
+    def blocks_a_turn(self, queries: Float[Tensor, "dim queries"]) -> int:
+        """The number of blocks whose arrays, on their way to scores of queries, take ``_TURN_BYTES``; at least one."""
+        dim, count = queries.shape
+        size = queries.element_size()
+        of_unit = 2 * 8 + dim * (1 + size) + count * (size + 3 * 8)  # numbers, gathered vectors, prefix sums
+        of_start = 2 * 8 + 6 * 4 * count  # scores of one length, and the best
+        return max(1, _TURN_BYTES // (self.reach * of_unit + BLOCK * of_start))
 
     def best_of_starts(
         self,
@@ -164,5 +180,37 @@ class _Copy:
         return functional.pad(sums, (0, 0, 1, 0))
 
 
-def _padded(values: Tensor, length: int) -> Tensor:
-    return functional.pad(values, (0, 0) * (values.dim() - 1) + (0, length - len(values)))
+def in_turns(blocks: Int[np.ndarray, " chosen"], count: int) -> Iterator[Int[np.ndarray, " _some"]]:
+    """At most ``count`` blocks at a time.
+
+    >>> [turn.tolist() for turn in in_turns(np.arange(3), 2)]
+    [[0, 1], [2]]
+    """
+    for begin in range(0, len(blocks), count):
+        yield blocks[begin : begin + count]
+
+
+def _in_blocks(mask: Bool[np.ndarray, " units"], blocks: int) -> Bool[np.ndarray, "blocks {BLOCK}"]:
+    return np.pad(mask, (0, blocks * BLOCK - len(mask))).reshape(blocks, BLOCK)
+
+
+def _check_room(segment: Segment, device: torch.device, borders: int) -> None:
+    """Raise ``DeviceMemoryExhausted`` if a segment does not fit on a GPU beside one turn."""
+    arrays = segment.norm_codes, segment.norm_affine, segment.vectors, segment.scales
+    needed = sum(array.nbytes for array in arrays) + borders + _TURN_BYTES
+    if device.type != "cpu" and needed > (free := free_memory(device)):
+        raise DeviceMemoryExhausted(
+            f"{segment.folder.name} needs {needed / 2**30:.1f} GiB of {device}; {free / 2**30:.1f} GiB are free.",
+            hint="Set SPANSEEK_ENGINE=auto, or use a device with more memory.",
+        )
+
+
+def _copied(values: np.ndarray, length: int, device: torch.device) -> Tensor:
+    """Rows on the device, padded with zeros to a length, copied a part at a time: the host holds no second copy."""
+    first = torch.from_numpy(np.array(values[:1]))
+    rows = torch.zeros((length, *values.shape[1:]), dtype=first.dtype, device=device)
+    step = max(1, _COPY_BYTES // max(1, first.nbytes))
+    for begin in range(0, len(values), step):
+        some = torch.from_numpy(np.array(values[begin : begin + step]))
+        rows[begin : begin + len(some)].copy_(some)
+    return rows

@@ -10,10 +10,10 @@ from jaxtyping import Bool, Int
 
 from indexer.engine.executor import Executor, Mapped, Rows, SegmentQuery, Total
 from indexer.engine.filter_masks import documents_passing, parts_passing
-from indexer.engine.place import Place, ScoredSpan
+from indexer.engine.place import Place, ScoredSpan, StoredTexts, Texts, TextsOf
 from indexer.engine.query import Filter, Selection
 from indexer.engine.rows import SpanRow
-from indexer.errors import SegmentCorrupt
+from indexer.errors import SegmentCorrupt, TextNotStored
 from indexer.segments.kinds import Level
 from indexer.segments.layout import BLOCK
 from indexer.segments.manifest import SegmentKey
@@ -120,7 +120,7 @@ class Snapshot:
     """All live segments of one generation, opened. A search uses one snapshot from start to end.
 
     ``damaged`` are the segments that it lacks. ``executor`` alone loops over ``views``. ``reach`` is the executor's as
-    of when it was asked which segments it can read.
+    of when it was asked which segments it can read. ``texts`` restores those that are not stored.
     """
 
     def __init__(
@@ -130,12 +130,14 @@ class Snapshot:
         damaged: Iterable[DamagedSegment] = (),
         executor: Executor | None = None,
         reach: int | None = None,
+        texts: TextsOf | None = None,
     ) -> None:
         self.generation = generation
         self.views = tuple(views)
         self.damaged = tuple(damaged)
         self._executor = executor or Executor()
         self._reach = self._executor.reach if reach is None else reach
+        self._texts_of = texts
         self._views = {view.name: view for view in self.views}
         self._segments = {name: view.segment for name, view in self._views.items()}
 
@@ -143,6 +145,21 @@ class Snapshot:
     def recipe(self) -> Recipe:
         """The recipe of all of its segments."""
         return self.generation.recipe
+
+    @property
+    def stores_text(self) -> bool:
+        """True if its segments store the texts of its documents."""
+        return self.recipe.stores_text
+
+    @cached_property
+    def texts(self) -> Texts:
+        """The texts of its documents: stored, or restored from vectors where the collection does not store them."""
+        return StoredTexts() if self.stores_text or self._texts_of is None else self._texts_of(self.recipe)
+
+    def require_texts(self, reason: str, hint: str, field: str | None = None) -> None:
+        """Raise ``TextNotStored``, for this reason, unless its segments store the texts."""
+        if not self.stores_text:
+            raise TextNotStored(reason, hint=hint, field=field)
 
     @property
     def collection(self) -> str:
@@ -170,12 +187,12 @@ class Snapshot:
 
     def read_by(self, executor: Executor) -> "Snapshot":
         """The same segments, read by another executor."""
-        return Snapshot(self.generation, self.views, self.damaged, executor)
+        return Snapshot(self.generation, self.views, self.damaged, executor, texts=self._texts_of)
 
     def without_caches(self) -> "Snapshot":
         """The same segments, read by the same executor, in views that have computed nothing yet."""
         views = (SegmentView(view.segment, view.tombstones) for view in self.views)
-        return Snapshot(self.generation, views, self.damaged, self._executor)
+        return Snapshot(self.generation, views, self.damaged, self._executor, texts=self._texts_of)
 
     def segment(self, name: str) -> Segment:
         """The segment of this name."""
@@ -224,7 +241,9 @@ class Snapshot:
             raise segment.error
 
 
-def open_snapshot(segments: Segments, generation: Generation, executor: Executor | None = None) -> Snapshot:
+def open_snapshot(
+    segments: Segments, generation: Generation, executor: Executor | None = None, texts: TextsOf | None = None
+) -> Snapshot:
     """Open every segment of a generation; segments opened before are shared.
 
     Damaged segments, and those out of the executor's reach, are left out. Raises the error of one if nothing else is
@@ -244,7 +263,7 @@ def open_snapshot(segments: Segments, generation: Generation, executor: Executor
         except SegmentCorrupt as corrupt:
             damaged.append(DamagedSegment(key, corrupt))
     executor.prepare(views)
-    snapshot = Snapshot(generation, views, damaged, executor, reach)
+    snapshot = Snapshot(generation, views, damaged, executor, reach, texts)
     if not views:
         snapshot.require_complete()
     return snapshot

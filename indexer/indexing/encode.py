@@ -20,12 +20,14 @@ from models.encoders.passes import ForwardPass, UnitPass, WindowOutputs
 from models.interruption import checked
 from models.ops.batching import length_batches
 from models.ops.pooling import pool
-from models.text.forms import NEWEST, TextForm
 from models.text.tokens import UnitTokens, end_to_end, unit_shares
+from models.text.units import NEWEST, TextForm
 from models.types import Document, UnitVectors
 
 # Batches per pool: enough to group windows of similar length, few enough to fit in memory beside the model.
 _BATCHES_A_POOL = 8
+# Bytes of the vectors of a pool, whatever its batches hold: on a GPU one batch has as many tokens as 16 on a CPU.
+_POOL_BYTES = 2**30
 # Those of the first one, which shows how fast the encoder is.
 _FIRST_BATCHES = 1
 # Seconds in which a pool is encoded, and after which one is not filled further.
@@ -124,10 +126,13 @@ def encode(
     """Encode documents: yield unit vectors in order, and rows of representations. Each window takes one forward pass.
 
     Without ``forward``, the encoder's own pass is used, which yields only unit vectors. One result has about as many
-    documents as take two seconds, and at most about ``batches`` batches.
+    documents as take two seconds, and at most about ``batches`` batches, or a gigabyte of vectors.
     """
     forward = forward or UnitPass(encoder)
-    pace = _Pace(batch_tokens, batches * batch_tokens, clock, min(_FIRST_BATCHES, batches) * batch_tokens)
+    # A pool is closed at twice the tokens of its pace, at the latest.
+    most = min(batches * batch_tokens, _POOL_BYTES // (2 * 4 * encoder.dim))
+    least = min(batch_tokens, most)
+    pace = _Pace(least, most, clock, min(_FIRST_BATCHES, batches) * least)
     for waiting in _pools(encoder, documents, pace):
         begun = clock()
         encoded = _encode_pool(encoder, waiting, batch_tokens, forward)

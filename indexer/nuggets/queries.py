@@ -1,11 +1,12 @@
 """Queries for documents by MaxSim: exact ones, and those of the documents that hold the nearest nuggets."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from indexer.ann.candidates import OpenRows
 from indexer.engine.executor import Memo, SegmentQuery
 from indexer.engine.query import Selection
 from indexer.engine.rows import SpanRows
@@ -89,6 +90,11 @@ class NuggetCandidates(NuggetScan):
     nuggets: int = _NUGGETS
     documents: int = _DOCUMENTS
     few: int = _FEW_NUGGETS
+    open_rows: OpenRows | None = None
+
+    def looked_up_by(self, open_rows: OpenRows) -> "NuggetCandidates":
+        """The same, with nuggets that another function opens."""
+        return replace(self, open_rows=open_rows, memo=Memo())
 
     def scores(self, nuggets: AllowedNuggets, selection: Selection) -> Float[np.ndarray, "queries documents"]:
         """Lower bounds on the scores of documents; -inf for those that are not scored."""
@@ -98,10 +104,11 @@ class NuggetCandidates(NuggetScan):
             return scan_nuggets(nuggets, self.queries)
         from indexer.ann.row_index import open_row_index  # scanning needs no FAISS
 
-        index, share = open_row_index(segment, INDEX, stored.index), len(nuggets.rows) / len(stored)
+        open_rows, share = self.open_rows or open_row_index, len(nuggets.rows) / len(stored)
         count = int(max(self.nuggets, _NUGGETS_A_DOCUMENT * selection.top_k) / share)
         if count >= len(nuggets.rows):
             return scan_nuggets(nuggets, self.queries)
+        index = open_rows(segment, INDEX, stored.index, stored.codes, stored.scales)
         return np.stack(
             [self._near(nuggets, query, index.nearest(query, count), selection.top_k) for query in self.queries]
         )

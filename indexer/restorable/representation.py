@@ -19,7 +19,7 @@ from models.encoders.passes import Maker
 from models.encoders.registry import Models
 from models.encoders.restorable.base import Restorer
 from models.ops.quantization import quantize_directions
-from models.text.forms import TextForm
+from models.text.units import TextForm
 from models.types import CharSpan
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from indexer.words.occurrences import occurrences
 from indexer.words.queries import WordItem, WordQuery
 from indexer.words.representation import stored_words
 from models.text.borders import Boundary
-from models.text.stemming import stems
+from models.text.words import stems
 from models.types import UnitSpan
 
 K1: Final = 1.2

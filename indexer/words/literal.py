@@ -23,7 +23,7 @@ from indexer.words.compounds import within_compounds
 from indexer.words.occurrences import occurrences
 from indexer.words.representation import stored_words
 from models.text.borders import Boundary
-from models.text.forms import OLDEST
+from models.text.units import OLDEST
 from models.types import UnitSpan
 
 EXACT: Final = 1.0

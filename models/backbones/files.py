@@ -86,10 +86,11 @@ class BackboneFiles:
 
     def parameters(self) -> dict[str, Shaped[np.ndarray, "..."]]:
         """The parameters by name."""
-        return dict(self._tensors)
+        return dict(self.stored)
 
     @cached_property
-    def _tensors(self) -> dict[str, Shaped[np.ndarray, "..."]]:
+    def stored(self) -> dict[str, Shaped[np.ndarray, "..."]]:
+        """The parameters of a BERT as its file has them, whatever a network in memory has been given since."""
         return bert_tensors(self.folder)
 
     def layer_parameters(self, number: int) -> dict[str, Shaped[np.ndarray, "..."]]:

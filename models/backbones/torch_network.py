@@ -5,6 +5,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
@@ -14,12 +15,37 @@ from jaxtyping import Bool, Float, Float32, Int, Int32, Shaped
 from torch import Tensor
 
 from models.artifacts import arrays_of
+from models.backbones.devices import (
+    Fetched,
+    ahead,
+    free_memory,
+    has_native_bf16,
+    in_halves,
+    memory_errors,
+    resolve_device,
+    send,
+)
 from models.backbones.files import BackboneFiles, Shape
 from models.backbones.folders import locate, verified_weights
 from models.backbones.layers import layers_of
 from models.backbones.packages import DEFAULT
 from models.backbones.transformers_network import load_network
-from models.errors import DeviceUnavailable
+
+# Most tokens of a batch on a GPU: more do not make it faster.
+_BATCH_TOKENS = 2**16
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """A batch under way: the lengths of its windows, the tokens before each, and its hidden states."""
+
+    lengths: Sequence[int]
+    begin: int
+    states: Fetched
+
+    def vectors(self) -> list[Float32[np.ndarray, "_tokens dim"]]:
+        """The rows of every window, without special tokens and padding, when they have arrived."""
+        return unpadded(self.states.array(), self.begin, self.lengths)
 
 
 class Backbone(BackboneFiles):
@@ -42,7 +68,8 @@ class Backbone(BackboneFiles):
         sha256 = sha256 or verified_weights(folder, expected)
         self.device = resolve_device(device)
         network = load_network(folder)
-        self.model = network.model.to(self.device).eval().requires_grad_(False)
+        with memory_errors():
+            self.model = network.model.to(self.device).eval().requires_grad_(False)
         shape = Shape(network.dim, min(window, network.positions or window))
         super().__init__(folder, sha256, network.tokenizer, shape, device)
 
@@ -93,7 +120,7 @@ class Backbone(BackboneFiles):
     ) -> Float[Tensor, "windows padded dim"]:
         """Last hidden states on the backbone's device; keeps the graph if gradients are enabled."""
         with self.precision():
-            output = self.model(input_ids=ids.to(self.device), attention_mask=mask.to(self.device))
+            output = self.model(input_ids=send(ids, self.device), attention_mask=send(mask, self.device))
         states: Tensor = output.last_hidden_state
         return states
 
@@ -103,41 +130,22 @@ class Backbone(BackboneFiles):
         """Token vectors of every window of every batch, without special tokens and padding.
 
         On a GPU one batch is in flight while the vectors of the previous one are yielded, so that copies and the
-        caller's work overlap with compute.
+        caller's work overlap with compute. Raises ``DeviceMemoryExhausted`` if a single window does not fit.
         """
-        pending: tuple[list[int], Tensor] | None = None
-        for batch in batches:
-            launched = [len(window) for window in batch], self._launch(batch)
-            if pending:
-                yield self._collect(*pending)
-            pending = launched
-            if self.device.type == "cpu":
-                yield self._collect(*pending)
-                pending = None
-        if pending:
-            yield self._collect(*pending)
+        for parts in ahead((in_halves(self.launch, batch) for batch in batches), self.in_flight):
+            yield [vectors for part in parts for vectors in part.vectors()]
+
+    @property
+    def in_flight(self) -> int:
+        """The number of batches to launch before the vectors of one are read."""
+        return int(self.device.type != "cpu")
 
     @torch.inference_mode()
-    def _launch(self, batch: Sequence[Int32[np.ndarray, " _tokens"]]) -> Tensor:
+    def launch(self, batch: Sequence[Int32[np.ndarray, " _tokens"]]) -> Launched:
+        """Begin the forward pass of a batch. On a GPU it goes on while the caller does other work."""
         ids, mask = self.pad(batch)
-        if self.device.type == "cpu":
-            return self.hidden(ids, mask).float()
-        states = self.hidden(_send(ids, self.device), _send(mask, self.device)).float()
-        host = torch.empty(states.shape, dtype=states.dtype, pin_memory=True)
-        host.copy_(states, non_blocking=True)
-        return host
-
-    def _collect(self, lengths: list[int], states: Tensor) -> list[Float32[np.ndarray, "_tokens dim"]]:
-        if self.device.type != "cpu":
-            torch.cuda.current_stream(self.device).synchronize()
-        return self.unpad(states, lengths)
-
-    def unpad(
-        self, states: Float[Tensor, "windows padded dim"], lengths: Sequence[int]
-    ) -> list[Float32[np.ndarray, "_tokens dim"]]:
-        """The rows of a batch without special tokens and padding."""
-        vectors: Float32[np.ndarray, "windows padded dim"] = states.numpy()
-        return [row[self.begin : self.begin + length] for row, length in zip(vectors, lengths, strict=True)]
+        states = self.hidden(ids, mask).float()
+        return Launched([len(window) for window in batch], self.begin, Fetched(states))
 
     def precision(self) -> AbstractContextManager[object]:
         """bf16 if the hardware multiplies it natively, else float32: emulated bf16 is slower."""
@@ -149,8 +157,7 @@ class Backbone(BackboneFiles):
         """The padded tokens of a forward pass: limited by memory on a GPU, by the cache on a CPU."""
         if self.device.type == "cpu":
             return 4_096
-        free, _ = torch.cuda.mem_get_info(self.device)
-        return int(min(2**18, max(2**13, free // (self.dim * 256))))
+        return int(min(_BATCH_TOKENS, max(2**13, free_memory(self.device) // (self.dim * 256))))
 
 
 def load_backbone(source: str = DEFAULT, *, device: str = "auto", window: int = 256) -> Backbone:
@@ -162,30 +169,8 @@ def load_backbone(source: str = DEFAULT, *, device: str = "auto", window: int = 
     return Backbone(folder, device=device, window=window, expected=expected)
 
 
-def resolve_device(device: str) -> torch.device:
-    """The torch device; ``auto`` is a GPU if there is one. Raises ``DeviceUnavailable``.
-
-    >>> resolve_device("cpu")
-    device(type='cpu')
-    """
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    if device.startswith("cuda") and not torch.cuda.is_available():
-        raise DeviceUnavailable(
-            "There is no CUDA device on this machine.",
-            hint="Use --device cpu, or --device auto.",
-            field="device",
-        )
-    return torch.device(device)
-
-
-def has_native_bf16(device: torch.device) -> bool:
-    """True if bf16 products run in hardware on this device."""
-    if device.type == "cuda":
-        return torch.cuda.is_bf16_supported(including_emulation=False)
-    capabilities = torch.cpu.get_capabilities()
-    return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
-
-
-def _send(tensor: Tensor, device: torch.device) -> Tensor:
-    return tensor.pin_memory().to(device, non_blocking=True)
+def unpadded(
+    states: Float32[np.ndarray, "windows padded *shape"], begin: int, lengths: Sequence[int]
+) -> list[Float32[np.ndarray, "_tokens ..."]]:
+    """The rows of a batch without special tokens and padding; windows begin at ``begin`` in their rows."""
+    return [row[begin : begin + length] for row, length in zip(states, lengths, strict=True)]

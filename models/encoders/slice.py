@@ -74,20 +74,20 @@ class SliceEncoder:
     ) -> Iterator[list[Float32[np.ndarray, "_tokens dim"]]]:
         """The backbone's last hidden states, projected if there is a projection."""
         for vectors in self.backbone.forward(batches):
-            yield self._projected(vectors)
+            yield self.projected(vectors)
 
     def forward_query(self, batch: Sequence[Int32[np.ndarray, " _tokens"]]) -> list[Float32[np.ndarray, "_tokens dim"]]:
         """The same up to rounding, without torch if the architecture allows it."""
         if self.query_network is None:
             (vectors,) = self.forward([batch])
             return vectors
-        return self._projected(self.query_network(batch))
+        return self.projected(self.query_network(batch))
 
     def forward_texts(self, batch: Sequence[Int32[np.ndarray, " _tokens"]]) -> list[Float32[np.ndarray, "_tokens dim"]]:
         """The same in bfloat16 where the processor multiplies it natively, as torch does there."""
         if self.text_network is None:
             return self.forward_query(batch)
-        return self._projected(self.text_network(batch))
+        return self.projected(self.text_network(batch))
 
     @cached_property
     def text_network(self) -> QueryNetwork | None:
@@ -141,7 +141,8 @@ class SliceEncoder:
             return self.backbone.layer_parameters(number)
         return of_layer(self.parameters(), number)
 
-    def _projected(self, batch: list[Float32[np.ndarray, "_tokens whole"]]) -> list[Float32[np.ndarray, "_tokens dim"]]:
+    def projected(self, batch: list[Float32[np.ndarray, "_tokens whole"]]) -> list[Float32[np.ndarray, "_tokens dim"]]:
+        """Hidden states projected to fewer dimensions, if the encoder has a projection."""
         return batch if self._projection is None else [vectors @ self._projection for vectors in batch]
 
 

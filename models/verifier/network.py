@@ -44,7 +44,7 @@ class PairNetwork:
     """The forward pass over pairs: 13 logits each. Layers that the artifact does not hold are the backbone's."""
 
     def __init__(self, files: BackboneFiles, size: BertConfig, artifact: Artifact) -> None:
-        parameters = files.parameters()
+        parameters = files.stored  # an encoder may have put its own layers into a network in memory
         layers = {name: array for name, array in artifact.arrays.items() if name in parameters}
         self._files = files
         nothing = np.empty(0, np.int32)

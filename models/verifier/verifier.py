@@ -10,6 +10,7 @@ from jaxtyping import Float32
 
 from models.artifacts import SHIPPED, Artifact, load_artifact
 from models.backbones.files import BackboneFiles
+from models.backbones.query_network import fits
 from models.encoders.base import Encoder
 from models.errors import BackboneMismatch
 from models.verifier.network import PairNetwork, check_head
@@ -29,9 +30,9 @@ class Verifier:
         self._lock = Lock()
 
     @property
-    def even(self) -> float:
-        """The similarity (raw) from which on a match is more probable than not, as far as similarity tells."""
-        return self._scale.even
+    def decision_point(self) -> float:
+        """The similarity (raw) at and above which a match is more probable than not, as far as similarity tells."""
+        return self._scale.decision_point
 
     @property
     def least(self) -> float:
@@ -66,7 +67,7 @@ def open_verifier(encoder: Encoder, folder: Path | None = None) -> Verifier | No
     Raises ``BackboneMissing`` and ``BackboneMismatch`` for a folder without weights, or with other ones.
     """
     files = getattr(encoder, "files", None)
-    if not isinstance(files, BackboneFiles) or files.bert is None:
+    if not isinstance(files, BackboneFiles) or files.bert is None or not fits(files.bert, files.stored):
         return None
     artifact = load_artifact(folder or SHIPPED / "verifier")
     if artifact.config.get("recipe") != RECIPE or not check_head(artifact):

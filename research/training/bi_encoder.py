@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.optim import AdamW
 
-from models.backbones.torch_network import has_native_bf16
+from models.backbones.devices import has_native_bf16
 from models.encoders.restorable.model import RestorableModel
 from models.encoders.restorable.reading import Reader, pad
 from models.encoders.restorable.vocabulary import Ids

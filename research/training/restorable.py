@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from models.artifacts import Artifact, save_artifact
-from models.backbones.torch_network import has_native_bf16
+from models.backbones.devices import has_native_bf16
 from models.encoders.restorable.reading import Reader, group, pad
 from models.encoders.restorable.shape import RestorableShape
 from models.encoders.restorable.vocabulary import BEGIN, Ids, Vocabulary

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from models.backbones.torch_network import resolve_device
+from models.backbones.devices import resolve_device
 from models.encoders.restorable.reading import Reader
 from models.encoders.restorable.shape import RestorableShape
 from models.encoders.restorable.vocabulary import Vocabulary

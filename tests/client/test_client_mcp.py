@@ -174,3 +174,29 @@ def test_the_module_speaks_streamable_http_on_loopback(homes: Homes) -> None:
             assert "calls" in asyncio.run(names(f"http://127.0.0.1:{port}/mcp"))
         finally:
             process.terminate()
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+def test_a_request_that_does_not_arrive_in_time_is_refused(arrives: bool) -> None:
+    """The client never sends the rest of its body; one that does is answered."""
+    sent: list[dict[str, Any]] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        while (await receive())["more_body"]:
+            pass
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    pieces = iter([True, False] if arrives else [True])
+
+    async def receive() -> dict[str, Any]:
+        for more in pieces:
+            return {"type": "http.request", "body": b"x", "more_body": more}
+        return await asyncio.Future()
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    limit = 600 if arrives else 0.01
+    asyncio.run(server.ReadInTime(app, limit)({"type": "http"}, receive, send))
+    assert sent[0]["status"] == (200 if arrives else 408)

@@ -52,9 +52,7 @@ def test_every_room_has_a_place_in_the_architecture() -> None:
 OWN = (
     "app/search/modes/",
     "app/texts/",  # /compare, /summarize, /restore and /vectors as use cases
-    "app/http/routes/comparing.py",
     "app/http/routes/restoring.py",
-    "app/cli/comparing.py",
     "app/settings.py",  # the operator's folders of weights
 )
 CORE = [*(ROOT / "indexer" / name for name in ("engine", "segments", "kernels", "ann", "reading")), ROOT / "app"]
@@ -86,7 +84,6 @@ def test_the_executor_alone_loops_over_segments() -> None:
     sources = [path for package in ("app", "indexer") for path in sorted((ROOT / package).rglob("*.py"))]
     found = {str(path.relative_to(ROOT)): len(loops.findall(path.read_text("utf-8"))) for path in sources}
     assert {path: count for path, count in found.items() if count} == {
-        "indexer/cluster/executor.py": 1,  # an executor, too
         "indexer/engine/executor.py": 2,
         "indexer/engine/snapshot.py": 2,
         "indexer/reading/stored_documents.py": 1,

@@ -46,7 +46,8 @@ def test_no_variable_must_be_set() -> None:
 
 def test_only_the_api_is_published_and_on_loopback(services) -> None:
     assert {name: service["ports"] for name, service in services.items() if "ports" in service} == {
-        "api": ["127.0.0.1:8000:8000"]
+        "api": ["127.0.0.1:8000:8000"],
+        "api-gpu": ["127.0.0.1:8001:8000"],
     }
 
 
@@ -59,7 +60,15 @@ def test_serving_and_indexing_need_no_gpu(services) -> None:
     assert f"ARG TORCH_INDEX={CPU_TORCH}\n" in DOCKERFILE
     command = services["indexer"]["command"]
     assert command[command.index("--device") + 1] == "cpu"
-    assert [name for name, service in services.items() if "deploy" in service] == ["indexer-gpu"]
+    assert [name for name, service in services.items() if "deploy" in service] == ["indexer-gpu", "api-gpu"]
+
+
+def test_a_gpu_serves_only_when_it_is_asked_for(services) -> None:
+    api = services["api-gpu"]
+    assert api["profiles"] == services["indexer-gpu"]["profiles"] == ["gpu"]
+    assert api["build"]["target"] == "serving-gpu"
+    assert api["build"]["args"] == services["indexer-gpu"]["build"]["args"]
+    assert "SPANSEEK_ENGINE=faiss_gpu" in DOCKERFILE.split("AS serving-gpu")[1].split("FROM")[0]
 
 
 def test_targets_are_stages_and_commands_exist(services) -> None:

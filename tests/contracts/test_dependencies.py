@@ -4,7 +4,7 @@ import ast
 import re
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -12,11 +12,15 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PRODUCT = ("app", "indexer", "models", "migrations")
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-REQUIREMENTS = [
-    *PROJECT["dependencies"],
-    *(each for extra in PROJECT["optional-dependencies"].values() for each in extra),
-]
+PLUGINS = sorted(ROOT.glob("plugins/*/pyproject.toml"))
+# Of extras that need not be installed; the names of some differ by platform.
+OPTIONAL = {"faiss", "openpyxl", "opentelemetry"}
+
+
+def requirements(path: Path) -> list[str]:
+    project = tomllib.loads(path.read_text("utf-8"))["project"]
+    extras = project.get("optional-dependencies", {}).values()
+    return [*project["dependencies"], *(each for extra in extras for each in extra)]
 
 
 def normalized(name: str) -> str:
@@ -35,20 +39,31 @@ def imported(tree: ast.Module) -> Iterator[str]:
             yield node.module
 
 
-def test_everything_imported_is_declared() -> None:
-    sources = [path for room in PRODUCT for path in (ROOT / room).rglob("*.py")]
+def foreign(folders: Iterable[Path]) -> set[str]:
+    """The packages of others that the modules of folders import."""
+    sources = [path for folder in folders for path in folder.rglob("*.py")]
     modules = {name.partition(".")[0] for path in sources for name in imported(ast.parse(path.read_text("utf-8")))}
-    foreign = modules - set(sys.stdlib_module_names) - set(PRODUCT)
-    assert {"llvmlite", "huggingface_hub", "uvicorn"} <= foreign
-    declared, distributions = {named(each) for each in REQUIREMENTS}, packages_distributions()
-    undeclared = {name for name in foreign if declared.isdisjoint(map(normalized, distributions.get(name, [])))} - {
-        "faiss",
-        "opentelemetry",
-    }  # of extras that need not be installed; their names differ by platform
-    assert undeclared == set()
-    assert {"faiss-cpu", "opentelemetry-api"} <= declared
+    return modules - set(sys.stdlib_module_names) - set(PRODUCT) - {folder.name for folder in folders}
+
+
+def undeclared(names: set[str], path: Path) -> set[str]:
+    declared, distributions = {named(each) for each in requirements(path)}, packages_distributions()
+    return {name for name in names if declared.isdisjoint(map(normalized, distributions.get(name, [])))}
+
+
+def test_everything_imported_is_declared() -> None:
+    names = foreign([ROOT / room for room in PRODUCT])
+    assert {"llvmlite", "huggingface_hub", "uvicorn"} <= names
+    assert undeclared(names - OPTIONAL, ROOT / "pyproject.toml") == set()
+    assert {"faiss-cpu", "opentelemetry-api"} <= {named(each) for each in requirements(ROOT / "pyproject.toml")}
+
+
+def test_plug_ins_declare_what_they_import() -> None:
+    missing = {path.parent.name: undeclared(foreign([*path.parent.glob("spanseek_*")]), path) for path in PLUGINS}
+    assert {name: names for name, names in missing.items() if names} == {}
 
 
 @pytest.mark.parametrize("name", ["python-oxmsg"])
 def test_distributions_with_private_parts_in_use_have_an_upper_bound(name: str) -> None:
-    assert any(named(each) == name and "<" in each for each in REQUIREMENTS)
+    declared = [each for path in (ROOT / "pyproject.toml", *PLUGINS) for each in requirements(path)]
+    assert any(named(each) == name and "<" in each for each in declared)

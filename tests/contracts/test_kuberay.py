@@ -77,3 +77,20 @@ def test_actors_run_on_nodes_alone_which_read_what_servers_write(manifests, temp
     assert cluster["workerGroupSpecs"][0]["minReplicas"] >= int(
         environment(templates["servers"])["SPANSEEK_RAY_REPLICAS"]
     )
+
+
+def test_only_pods_of_the_cluster_reach_rays_ports(manifests, templates) -> None:
+    policies = {
+        each["metadata"]["name"]: each["spec"] for each in yaml.safe_load_all(TEXT) if each["kind"] == "NetworkPolicy"
+    }
+    cluster, http = (each["spec"] for each in policies)
+    (own,) = cluster["podSelector"]["matchExpressions"]
+    cluster_spec = manifests["RayCluster"]["spec"]
+    (nodes,) = cluster_spec["workerGroupSpecs"]
+    pods = [cluster_spec["headGroupSpec"]["template"], nodes["template"], manifests["Deployment"]["spec"]["template"]]
+    assert {pod["metadata"]["labels"][own["key"]] for pod in pods} == set(own["values"])
+    (rule,) = cluster["ingress"]
+    assert rule["from"][0]["podSelector"]["matchExpressions"] == [own]
+    assert "ports" not in rule
+    assert http["podSelector"]["matchLabels"].items() <= pods[-1]["metadata"]["labels"].items()
+    assert http["ingress"] == [{"ports": [{"port": container(templates["servers"])["ports"][0]["name"]}]}]

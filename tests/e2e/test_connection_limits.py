@@ -164,3 +164,12 @@ def test_requests_one_after_the_other_and_pipelined_ones_are_answered(server: Se
         return False
 
     until(all_are_answered)
+    assert not [line for line in server.log if "Traceback" in line]
+
+
+@pytest.mark.ci("a server of its own")
+@pytest.mark.parametrize("hosts", [b"", b"Host: localhost\r\nHost: other.example\r\n"])
+def test_a_request_names_one_host(server: Server, hosts: bytes) -> None:
+    with closing(server.connect()) as connection:
+        connection.sendall(b"GET /health/live HTTP/1.1\r\n" + hosts + b"\r\n")
+        assert answer(connection).startswith(b"HTTP/1.1 400 ")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.calibration.preview import STEPS, preview
 from app.requests import PreviewRequest, SearchRequest
-from app.search.types import Hit
+from app.search.answers import Hit
 from indexer.catalog.calibrations import add_calibration, deactivate_calibration
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove

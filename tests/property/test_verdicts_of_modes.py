@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from app.calibration.service import ThresholdService
 from app.requests import PreviewRequest, SearchRequest
+from app.search.answers import Hit
 from app.search.mode import load_modes
 from app.search.service import SearchService
-from app.search.types import Hit
 from models.ops.span_score import SpanScore
 from models.types import Document, Part
 from models.verifier.types import Judgement, Pair
@@ -31,7 +31,7 @@ _numbers = count()
 class Scale:
     """A verifier that says how similar a pair is."""
 
-    even, least = 0.5, 0.2
+    decision_point, least = 0.5, 0.2
 
     def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
         return [Judgement(pair.similarity, "match" if pair.similarity >= 0.5 else "unrelated") for pair in pairs]
@@ -125,7 +125,7 @@ def test_thresholds_counts_and_previews_agree(
     workspace: Workspace, texts: list[list[str]], query: str, threshold: float | str
 ) -> None:
     service, collection = made(workspace, texts)
-    number = Scale.even if threshold == "auto" else float(threshold)
+    number = Scale.decision_point if threshold == "auto" else float(threshold)
     scale = {"threshold": threshold, "threshold_on": None if threshold == "auto" else "raw"}
     plain = service.search(SearchRequest(collection, text=query, top_k=1_000))[0].hits
     passed = [hit for hit in plain if hit.raw >= number]

@@ -8,24 +8,28 @@ Its input comes from the frozen layers below, which belong to the encoder that s
 
 import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int, Int32
+from jaxtyping import Bool, Float, Float32, Int, Int32
 from torch import Tensor, nn
 
 from models.artifacts import Artifact
+from models.backbones.devices import Fetched, ahead, in_halves, send
 from models.backbones.layers import LayerInput, inputs_of, layers_of
-from models.backbones.torch_network import Backbone
+from models.backbones.torch_network import Backbone, Launched, unpadded
 from models.encoders.nuggets.base import Nuggets, ReadWindow
 from models.encoders.nuggets.parts import Gather, check_layer
-from models.encoders.nuggets.selectors import Selector
+from models.encoders.nuggets.selectors import Selector, Selectors
 from models.encoders.slice import SliceEncoder
 from models.errors import BackboneMismatch
 from models.ops.segment_means import segment_means
 from models.ops.similarity import normalize
+
+Batch: TypeAlias = Sequence[Int32[np.ndarray, " _tokens"]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +80,37 @@ class NuggetNetwork(nn.Module):
 
     def forward(self, given: LayerInput, begin: int, lengths: Sequence[int], select: Selector) -> Selected:
         """The nuggets of a batch of windows of these lengths, which begin at ``begin`` in their rows."""
-        scores = self.scorer(given.hidden).squeeze(-1)
-        positions, real = _padded(self._chosen(scores, begin, lengths, select), scores.device)
+        scores = self.scores(given)
+        chosen = self.chosen(scores.detach().float().cpu().numpy(), begin, lengths, select)
+        return self.gathered(given, scores, begin, chosen)
+
+    def scores(self, given: LayerInput) -> Float[Tensor, "windows padded"]:
+        """The score of every token."""
+        scores: Tensor = self.scorer(given.hidden).squeeze(-1)
+        return scores
+
+    def chosen(
+        self, scores: Float32[np.ndarray, "windows padded"], begin: int, lengths: Sequence[int], select: Selector
+    ) -> list[Int[np.ndarray, " _nuggets"]]:
+        """The tokens that become nuggets of every window, counted from its first."""
+        chosen = [select(number, row) for number, row in enumerate(unpadded(scores, begin, lengths))]
+        if self.gather == "segment":
+            # The last nugget moves to the end, so that every token belongs to a segment.
+            chosen = [
+                np.append(tokens[:-1], length - 1)[: len(tokens)]
+                for tokens, length in zip(chosen, lengths, strict=True)
+            ]
+        return chosen
+
+    def gathered(
+        self,
+        given: LayerInput,
+        scores: Float[Tensor, "windows padded"],
+        begin: int,
+        chosen: Sequence[Int[np.ndarray, " _nuggets"]],
+    ) -> Selected:
+        """The nuggets at the chosen tokens of windows that begin at ``begin`` in their rows."""
+        positions, real = _padded([begin + tokens for tokens in chosen], scores.device)
         hidden = given.hidden + self._types(positions, real, scores) if self.feedback else given.hidden
         last = given.through(list(self.layers), hidden)
         rows = torch.arange(len(last), device=last.device)[:, None]
@@ -85,19 +118,6 @@ class NuggetNetwork(nn.Module):
         if self.gather == "segment":
             gathered = segment_means(last.float(), positions, real, begin)
         return Selected(self.value(gathered), scores[rows, positions], positions, real, scores)
-
-    def _chosen(
-        self, scores: Float[Tensor, "windows padded"], begin: int, lengths: Sequence[int], select: Selector
-    ) -> list[Int[np.ndarray, " _nuggets"]]:
-        rows = scores.detach().float().cpu().numpy()
-        chosen = [select(row, rows[row, begin : begin + length]) for row, length in enumerate(lengths)]
-        if self.gather == "segment":
-            # The last nugget moves to the end, so that every token belongs to a segment.
-            chosen = [
-                np.append(positions[:-1], length - 1)[: len(positions)]
-                for positions, length in zip(chosen, lengths, strict=True)
-            ]
-        return [begin + positions for positions in chosen]
 
     def _types(
         self, positions: Int[Tensor, "windows nuggets"], real: Bool[Tensor, "windows nuggets"], like: Tensor
@@ -115,7 +135,7 @@ def _padded(
     real = np.arange(max(1, counts.max(initial=0))) < counts[:, None]
     positions = np.zeros(real.shape, np.int64)
     positions[real] = np.concatenate([np.zeros(0, np.int64), *chosen])
-    return torch.from_numpy(positions).to(device), torch.from_numpy(real).to(device)
+    return send(torch.from_numpy(positions), device), send(torch.from_numpy(real), device)
 
 
 def start_network(backbone: Backbone, layer: int, *, feedback: bool = True, gather: Gather = "token") -> NuggetNetwork:
@@ -142,28 +162,79 @@ def put_in_place(network: nn.Module, artifact: Artifact) -> None:
             parameters[name].copy_(tensor)
 
 
-def read_batch(
-    base: SliceEncoder,
-    network: NuggetNetwork,
-    layer: int,
-    select: Selector,
-    batch: Sequence[Int32[np.ndarray, " _tokens"]],
-) -> list[ReadWindow]:
-    """Run one batch through the encoder's layers and, from ``layer`` on, through the nuggets' layers."""
-    backbone = base.backbone
-    with inputs_of(layers_of(backbone.model)[layer]) as seen:
-        (vectors,) = base.forward([batch])
-    lengths = [len(window) for window in batch]
-    with torch.inference_mode(), backbone.precision():
-        selected = network(seen[0], backbone.begin, lengths, select)
-    return list(zip(vectors, unpadded(selected, backbone.begin), strict=True))
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """A batch whose token vectors and scores are under way, and the input of the nuggets' layers."""
+
+    batch: Batch
+    units: Launched
+    given: LayerInput
+    scores: Float[Tensor, "windows padded"]
+    fetched: Fetched
 
 
-def unpadded(selected: Selected, begin: int) -> list[Nuggets]:
-    """The nuggets of every window, of unit length."""
-    vectors, scores = selected.vectors.float().cpu().numpy(), selected.scores.float().cpu().numpy()
-    positions, real = selected.positions.cpu().numpy() - begin, selected.real.cpu().numpy()
-    return [
-        Nuggets(normalize(vectors[row][mask]).astype(np.float32), positions[row][mask], scores[row][mask])
-        for row, mask in enumerate(real)
-    ]
+@dataclass(frozen=True, slots=True)
+class _Gathered:
+    """A batch whose token vectors and nuggets are under way."""
+
+    units: Launched
+    nuggets: tuple[Fetched, Fetched, Fetched, Fetched]
+
+
+@dataclass(frozen=True, slots=True)
+class NuggetReader:
+    """Runs batches through the encoder's layers and, from ``layer`` on, through the nuggets' layers.
+
+    The host chooses nuggets by their scores. On a GPU the next batch is launched before it waits for those of one.
+    """
+
+    base: SliceEncoder
+    network: NuggetNetwork
+    layer: int
+    selectors: Selectors
+    ratio: float
+
+    def read(self, batches: Iterable[Batch]) -> Iterator[list[ReadWindow]]:
+        """The token vectors and the nuggets of every window of every batch."""
+        count = self.base.backbone.in_flight
+        scored = ahead((in_halves(self._score, batch) for batch in batches), count)
+        gathered = ahead(([each for part in parts for each in self._gather(part)] for parts in scored), count)
+        for parts in gathered:
+            yield [read for part in parts for read in self._arrived(part)]
+
+    @torch.inference_mode()
+    def _score(self, batch: Batch) -> _Scored:
+        backbone = self.base.backbone
+        with inputs_of(layers_of(backbone.model)[self.layer]) as seen:
+            units = backbone.launch(batch)
+        with backbone.precision():
+            scores = self.network.scores(seen[0])
+        return _Scored(batch, units, seen[0], scores, Fetched(scores.float()))
+
+    def _gather(self, scored: _Scored) -> list[_Gathered]:
+        try:
+            return [self._launch(scored)]
+        except torch.OutOfMemoryError:
+            batch = scored.batch
+        del scored
+        return in_halves(lambda part: self._launch(self._score(part)), batch)
+
+    @torch.inference_mode()
+    def _launch(self, scored: _Scored) -> _Gathered:
+        backbone, units = self.base.backbone, scored.units
+        select = self.selectors.of(scored.batch, self.ratio)
+        chosen = self.network.chosen(scored.fetched.array(), units.begin, units.lengths, select)
+        with backbone.precision():
+            made = self.network.gathered(scored.given, scored.scores, units.begin, chosen)
+        columns = made.vectors.float(), made.scores.float(), made.positions, made.real
+        return _Gathered(units, (Fetched(columns[0]), Fetched(columns[1]), Fetched(columns[2]), Fetched(columns[3])))
+
+    def _arrived(self, part: _Gathered) -> list[ReadWindow]:
+        units = self.base.projected(part.units.vectors())
+        vectors, scores, positions, real = (column.array() for column in part.nuggets)
+        tokens = positions - part.units.begin
+        nuggets = [
+            Nuggets(normalize(vectors[row][mask]).astype(np.float32), tokens[row][mask], scores[row][mask])
+            for row, mask in enumerate(real)
+        ]
+        return list(zip(units, nuggets, strict=True))

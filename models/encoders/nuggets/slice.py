@@ -75,11 +75,10 @@ class SliceNuggetEncoder:
         self, batches: Iterable[Sequence[Int32[np.ndarray, " _tokens"]]], ratio: float
     ) -> Iterator[list[ReadWindow]]:
         """The token vectors of ``base``, and the nuggets, in one pass through the shared layers."""
-        from models.encoders.nuggets.network import read_batch
+        from models.encoders.nuggets.network import NuggetReader
 
         check_ratio(ratio)
-        for batch in batches:
-            yield read_batch(self.base, self.network, self.layer, self._selectors.of(batch, ratio), batch)
+        yield from NuggetReader(self.base, self.network, self.layer, self._selectors, ratio).read(batches)
 
     def forward_query(self, batch: Sequence[Int32[np.ndarray, " _tokens"]], ratio: float) -> list[Nuggets]:
         """The nuggets of a few windows, without torch if there are weights and the architecture allows it."""

@@ -7,6 +7,7 @@ from typing import Any
 from app.encoders.encoders import Encoders
 from app.services import Services, segments_options
 from indexer.indexing.segment_maker import LocalMaker
+from indexer.machine import use_device
 from indexer.segments.options import SegmentsOptions, make_segments
 from indexer.segments.storage import Segments
 from indexer.types import Collection, Recipe
@@ -51,16 +52,21 @@ class Making:
 
     def __call__(self) -> LocalMaker:
         """Make the segment maker in this process. Raises ``RecipeMismatch`` if the weights differ."""
+        use_device(self.encoders.device)
         encoders = Encoders(self.encoders)
         encoder, forward = encoders.matching(self.recipe), encoders.forward_pass(self.recipe)
         return LocalMaker(make_segments(self.segments), self.collection_id, self.recipe, encoder, forward)
 
 
 def _travelling(options: EncoderOptions) -> EncoderOptions:
-    """The options without the backbones that are open here, and with paths that hold in other working folders."""
+    """The options without the backbones that are open here, and with paths that hold in other working folders.
+
+    A GPU has no number: Ray shows each actor its own alone.
+    """
     values = {field.name: getattr(options, field.name) for field in fields(options)}
     paths: dict[str, Any] = {name: value.absolute() for name, value in values.items() if isinstance(value, Path)}
     is_folder = ":" not in options.backbone
     backbone = str(Path(options.backbone).absolute()) if is_folder else options.backbone
+    device = options.device.partition(":")[0]
     weights = {name: path.absolute() for name, path in options.plugin_weights.items()}
-    return replace(options, **paths, backbone=backbone, open_backbone=None, plugin_weights=weights)
+    return replace(options, **paths, backbone=backbone, device=device, open_backbone=None, plugin_weights=weights)

@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import pytest
 
-from app.requests import Mode, PreviewRequest, SearchRequest
+from app.requests import ModeName, PreviewRequest, SearchRequest
 from app.search import literal
 from app.search.answers import SearchAnswer
 from app.search.service import encode
@@ -92,10 +92,10 @@ def answered(workspace: Workspace, mode: str = "best_span", **options: Any) -> S
     return replace(answer, took_ms=0.0)
 
 
-@pytest.mark.parametrize("mode", get_args(Mode))
-def test_every_mode_answers_as_one_process(both: tuple[Workspace, Workspace], mode: Mode) -> None:
+@pytest.mark.parametrize("mode", get_args(ModeName))
+def test_every_mode_answers_as_one_process(both: tuple[Workspace, Workspace], mode: ModeName) -> None:
     clustered, single = both
-    for request in [*REQUESTS, *(OF_SPANS if single.service.modes[mode].unit == "span" else [])]:
+    for request in [*REQUESTS, *(OF_SPANS if single.service.modes[mode].presented.unit == "span" else [])]:
         assert answered(clustered, mode, **request) == answered(single, mode, **request)
 
 
@@ -114,8 +114,8 @@ def test_previews_and_lists_are_those_of_one_process(both: tuple[Workspace, Work
     )
 
 
-@pytest.mark.parametrize("mode", get_args(Mode))
-def test_what_a_mining_reads_is_what_one_process_reads(both: tuple[Workspace, Workspace], mode: Mode) -> None:
+@pytest.mark.parametrize("mode", get_args(ModeName))
+def test_what_a_mining_reads_is_what_one_process_reads(both: tuple[Workspace, Workspace], mode: ModeName) -> None:
     found = []
     for workspace in both:
         requests = [SearchRequest("c", text=text, mode=mode, threshold=0.5) for text in ("the parcel", "slow again")]

@@ -77,3 +77,10 @@ def test_what_travels_holds_in_other_folders(tmp_path: Path, monkeypatch: pytest
     assert arrived.segments.folder == tmp_path / "data"
     assert (arrived.encoders.backbone, arrived.encoders.weights) == (str(tmp_path / "mine"), tmp_path / "w")
     assert arrived.encoders.whitenings == tmp_path / "data" / "whitenings"
+
+
+@pytest.mark.parametrize(("name", "there"), [("cuda:1", "cuda"), ("cuda", "cuda"), ("auto", "auto"), ("cpu", "cpu")])
+def test_an_actor_counts_its_gpus_from_0(name: str, there: str) -> None:
+    on_cluster = OnCluster(ClusterOptions(), SegmentsOptions(Path("segments")))
+    making = on_cluster.making("1", Recipe("hashing", "f", 64, SpanBounds()), EncoderOptions(device=name))
+    assert making.encoders.device == there

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 import sys
 from contextlib import closing
 
@@ -50,7 +51,11 @@ def test_refused_requests_are_logged_with_their_route_and_key(settings, start, c
             (token, "POST", "/search"),
         ):
             client.run(client.http.request(method, path, headers={"Authorization": f"Bearer {sent}"}))
-    lines = [json.loads(JsonFormatter().format(record)) for record in caplog.records if hasattr(record, "route")]
+    records = [record for record in caplog.records if hasattr(record, "route")]
+    lines = [json.loads(JsonFormatter().format(record)) for record in records]
+    texts = [record.getMessage() for record in records]
+    assert all(re.search(r" \d\.\d{3} s$", text) for text in texts)
+    assert [text.split()[1] for text in texts] == [key, key, "-", key, key]
     assert [(line["status"], line["route"], line.get("key")) for line in lines] == [
         (401, "/search", key),
         (401, "/collections/{collection}", key),

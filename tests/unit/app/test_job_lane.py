@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from app.http.lanes import JobLane
-from app.search.errors import DeadlineExceeded, ShuttingDown
+from app.search.errors import DeadlineExceeded, QueueFull, ShuttingDown
 from models.errors import InvalidInput
 from models.interruption import Interrupted, checkpoint
 from tests.waiting import PATIENCE_S
@@ -96,3 +96,23 @@ def test_after_closing_there_is_no_more_work(tuning: JobLane) -> None:
     tuning.close()
     with pytest.raises(ShuttingDown):
         asyncio.run(tuning.run(lambda: 7, PATIENCE_S))
+
+
+def test_a_job_that_would_wait_longer_than_its_deadline_is_refused_at_once() -> None:
+    times = iter([0.0, 4.0, 4.0])
+    running, gate = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        running.set()
+        assert gate.wait(PATIENCE_S)
+
+    with JobLane("count", timeout="Not counted.", hint="Ask for less.", clock=lambda: next(times, 4.0)) as lane:
+        lane.submit(lambda: None).result(PATIENCE_S)  # it took four seconds
+        held = lane.submit(hold)
+        assert running.wait(PATIENCE_S)
+        waiting = [lane.submit(lambda: "done") for _ in range(3)]
+        with pytest.raises(QueueFull, match="longer than the 10 s that are left"):
+            asyncio.run(lane.run(lambda: None, 10))
+        last = lane.submit(lambda: "last", 13)
+        gate.set()
+        assert [each.result(PATIENCE_S) for each in (held, *waiting, last)] == [None, "done", "done", "done", "last"]

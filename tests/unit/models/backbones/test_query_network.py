@@ -17,7 +17,7 @@ from transformers import BertConfig, BertModel, BertTokenizerFast
 from models.backbones.files import BackboneFiles
 from models.backbones.opening import open_backbone
 from models.backbones.query_network import QueryNetwork, in_parts
-from models.backbones.torch_network import Backbone, load_backbone
+from models.backbones.torch_network import Backbone, load_backbone, unpadded
 from models.encoders.base import check_query, encode_queries
 from models.encoders.registry import EncoderOptions, load_encoder
 from models.encoders.slice import SliceEncoder
@@ -61,7 +61,7 @@ def single(network: Backbone, batch: list[np.ndarray]) -> list[np.ndarray]:
     ids, mask = network.pad(batch)
     with torch.inference_mode():
         states = network.model(input_ids=ids, attention_mask=mask).last_hidden_state
-    return network.unpad(states, [len(window) for window in batch])
+    return unpadded(states.numpy(), network.begin, [len(window) for window in batch])
 
 
 @pytest.mark.ci("many sizes")

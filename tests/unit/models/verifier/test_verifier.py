@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from models.artifacts import SHIPPED, save_artifact
+from models.artifacts import SHIPPED, Artifact, save_artifact
 from models.backbones.opening import open_backbone
 from models.backbones.torch_network import load_backbone
 from models.encoders.hashing import HashingEncoder
@@ -54,6 +54,18 @@ def verifier(network: tuple[PairClassifier, Path, Path]) -> Verifier:
 
 def test_it_computes_what_torch_computes(network: tuple[PairClassifier, Path, Path], verifier: Verifier) -> None:
     np.testing.assert_allclose(np.array(verifier.logits(PAIRS)), network[0].logits(PAIRS).numpy(), atol=1e-4)
+
+
+def test_a_device_by_name_judges_as_the_default_does(network: tuple[PairClassifier, Path, Path]) -> None:
+    """Where the network is in memory at once, SLICE's layers are put in place there; the verifier has the file's."""
+    _, folder, out = network
+    by_default, by_name = open_backbone(str(folder), device="cpu"), load_backbone(str(folder), device="cpu")
+    name = "encoder.layer.0.output.dense.weight"
+    layers = {name: by_default.parameters()[name] + 1}
+    trained = Artifact(layers, {"backbone_sha256": by_default.weights_sha256}, "0" * 64)
+    verifiers = [open_verifier(SliceEncoder(files, trained), out) for files in (by_default, by_name)]
+    expected, found = (np.array(each.logits(PAIRS)) for each in verifiers if each)
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.ci("loads the shipped models")
