@@ -51,10 +51,8 @@ def test_every_room_has_a_place_in_the_architecture() -> None:
 # Rooms of one representation, or of several by their names.
 OWN = (
     "app/search/modes/",
-    "app/texts/",  # /compare, /summarize, /restore and /vectors as use cases
-    "app/http/routes/comparing.py",
+    "app/texts/",  # /restore and /vectors as use cases
     "app/http/routes/restoring.py",
-    "app/cli/comparing.py",
     "app/settings.py",  # the operator's folders of weights
 )
 CORE = [*(ROOT / "indexer" / name for name in ("engine", "segments", "kernels", "ann", "reading")), ROOT / "app"]

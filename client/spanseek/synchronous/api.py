@@ -496,65 +496,6 @@ class Api:
             ).content,
         )
 
-    def compare(self, *, first: str, second: str, collection: str | None = None) -> models.CompareAnswer:
-        """Say how similar two texts are in every mode, what their facets are, and which is more general.
-
-        - ``first``: The query, as in a search.
-        - ``second``: The text that it is compared with.
-        - ``collection``: Compare with its encoder, nuggets and calibrations. Without one: all modes, with the
-          server's encoder, its default calibration, and nuggets as they were trained, with a ratio of 0.1.
-        """
-        return read(
-            models.CompareAnswer,
-            (
-                self._transport.request(
-                    "POST",
-                    "/compare",
-                    json={"first": first, "second": second, "collection": collection},
-                    repeatable=True,
-                )
-            ).content,
-        )
-
-    def summarize(
-        self,
-        *,
-        collection: str | None = None,
-        document_ids: Sequence[str] | None = None,
-        spans: Sequence[Mapping[str, object]] | None = None,
-        texts: Sequence[str | Mapping[str, object]] | None = None,
-        sentences: int | None = None,
-        offset_unit: Literal["codepoint", "utf16", "byte"] | None = None,
-    ) -> models.SummaryAnswer:
-        """Choose the sentences of documents, of hits or of given texts that cover their words best.
-
-        - ``collection``: The collection of `document_ids` and `spans`.
-        - ``document_ids``: Documents to summarize, together.
-        - ``spans``: Spans such as hits, with `document_id`, `start` and `end` in code points: the sentences
-          that they touch are summarized.
-        - ``texts``: Texts that are not stored, as in `POST /spans`.
-        - ``sentences``: The number of sentences to choose.
-        - ``offset_unit``: As in a search, for the answer.
-        """
-        return read(
-            models.SummaryAnswer,
-            (
-                self._transport.request(
-                    "POST",
-                    "/summarize",
-                    json={
-                        "collection": collection,
-                        "document_ids": document_ids,
-                        "spans": spans,
-                        "texts": texts,
-                        "sentences": sentences,
-                        "offset_unit": offset_unit,
-                    },
-                    repeatable=True,
-                )
-            ).content,
-        )
-
     def make_vectors(self, *, texts: Sequence[str]) -> models.TextVectors:
         """Encode texts into vectors from which `POST /restore` writes them again. They are as confidential as
         the texts.
@@ -1833,6 +1774,65 @@ class Api:
         it.
         """
         return read(models.ClusterState, (self._transport.request("GET", "/admin/cluster", repeatable=True)).content)
+
+    def compare(self, *, first: str, second: str, collection: str | None = None) -> models.CompareAnswer:
+        """Say how similar two texts are in every mode, what their facets are, and which is more general.
+
+        - ``first``: The query, as in a search.
+        - ``second``: The text that it is compared with.
+        - ``collection``: Compare with its encoder, nuggets and calibrations. Without one: all modes, with the
+          server's encoder, its default calibration, and nuggets as they were trained, with a ratio of 0.1.
+        """
+        return read(
+            models.CompareAnswer,
+            (
+                self._transport.request(
+                    "POST",
+                    "/compare",
+                    json={"first": first, "second": second, "collection": collection},
+                    repeatable=True,
+                )
+            ).content,
+        )
+
+    def summarize(
+        self,
+        *,
+        collection: str | None = None,
+        document_ids: Sequence[str] | None = None,
+        spans: Sequence[Mapping[str, object]] | None = None,
+        texts: Sequence[str | Mapping[str, object]] | None = None,
+        sentences: int | None = None,
+        offset_unit: Literal["codepoint", "utf16", "byte"] | None = None,
+    ) -> models.SummaryAnswer:
+        """Choose the sentences of documents, of hits or of given texts that cover their words best.
+
+        - ``collection``: The collection of `document_ids` and `spans`.
+        - ``document_ids``: Documents to summarize, together.
+        - ``spans``: Spans such as hits, with `document_id`, `start` and `end` in code points: the sentences
+          that they touch are summarized.
+        - ``texts``: Texts that are not stored, as in `POST /spans`.
+        - ``sentences``: The number of sentences to choose.
+        - ``offset_unit``: As in a search, for the answer.
+        """
+        return read(
+            models.SummaryAnswer,
+            (
+                self._transport.request(
+                    "POST",
+                    "/summarize",
+                    json={
+                        "collection": collection,
+                        "document_ids": document_ids,
+                        "spans": spans,
+                        "texts": texts,
+                        "sentences": sentences,
+                        "offset_unit": offset_unit,
+                    },
+                    repeatable=True,
+                )
+            ).content,
+        )
 
     def list_webhooks(self, collection: str) -> models.WebhookList:
         """List the webhooks of a collection, and whether they fail."""
