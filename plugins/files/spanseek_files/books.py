@@ -9,10 +9,10 @@ from urllib.parse import unquote
 from bs4.element import Tag
 
 from indexer.errors import InvalidDocument
-from indexer.sources.compose import composed, guarded_parser, one_document
-from indexer.sources.records import Reading
+from indexer.sources.records import Reading, one_document
 from indexer.sources.web_pages import page_text, parsed_page
 from models.types import Document, Part
+from spanseek_files.compose import composed, guarded_parser
 from spanseek_files.packages import Package, attribute, tag
 from spanseek_files.word.numbering import formatted
 

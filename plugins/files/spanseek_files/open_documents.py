@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
-from indexer.sources.compose import Headings, composed, guarded_parser, one_document, row_parts
-from indexer.sources.records import COMMENTS, Reading
+from indexer.sources.records import COMMENTS, Reading, one_document
 from models.types import Document, Part
+from spanseek_files.compose import Headings, composed, guarded_parser, row_parts
 from spanseek_files.open_lists import Lists
 from spanseek_files.packages import Element, Package, attribute, child, tag
 

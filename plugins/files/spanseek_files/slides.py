@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
-from indexer.sources.compose import composed, guarded_parser, one_document
-from indexer.sources.records import COMMENTS, Reading
+from indexer.sources.records import COMMENTS, Reading, one_document
 from models.types import Document, Part
+from spanseek_files.compose import composed, guarded_parser
 from spanseek_files.packages import Element, Package, Relation, attribute, child, tag
 from spanseek_files.word.numbering import Numbering
 from spanseek_files.word.reader import drawn_texts

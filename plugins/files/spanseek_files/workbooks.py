@@ -14,12 +14,12 @@ from functools import partial
 from typing import Any, Final
 
 from indexer.errors import InvalidDocument
-from indexer.sources.compose import INSTALL, composed
 from indexer.sources.named_rows import clock_time
 from indexer.sources.options import ReadOptions, names_of
 from indexer.sources.records import Found, Reading, refuse
 from indexer.sources.tables import read_table
 from models.types import Document, Part
+from spanseek_files.compose import INSTALL, composed
 from spanseek_files.nested import inside
 from spanseek_files.number_formats import shown_number
 from spanseek_files.packages import MAX_READ, Package, tag

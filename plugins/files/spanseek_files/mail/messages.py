@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Final, cast
 
 from indexer.errors import InvalidDocument
-from indexer.sources.compose import composed, guarded_parser, one_document
 from indexer.sources.encodings import WESTERN, errors_of, labelled_codec
-from indexer.sources.records import Reading
+from indexer.sources.records import Reading, one_document
 from models.types import Document, JsonValue, Part
+from spanseek_files.compose import composed, guarded_parser
 from spanseek_files.mail.bodies import body_parts, text_of_page
 from spanseek_files.nested import DEEPEST, TOO_DEEP, nested_parts
 

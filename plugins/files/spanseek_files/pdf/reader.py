@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from indexer.errors import InvalidDocument
-from indexer.sources.compose import composed, guarded_parser, one_document
-from indexer.sources.records import Reading
+from indexer.sources.records import Reading, one_document
 from models.types import Document, JsonValue, Part
+from spanseek_files.compose import composed, guarded_parser
 from spanseek_files.pdf.extraction import Extraction, RawPage
 from spanseek_files.pdf.furniture import furniture
 from spanseek_files.pdf.geometry import Segment, rows

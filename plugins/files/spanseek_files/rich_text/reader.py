@@ -4,9 +4,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from indexer.errors import InvalidDocument
-from indexer.sources.compose import composed, guarded_parser, one_document
-from indexer.sources.records import COMMENTS, Reading
+from indexer.sources.records import COMMENTS, Reading, one_document
 from models.types import Document, Part
+from spanseek_files.compose import composed, guarded_parser
 from spanseek_files.rich_text.story import Story
 from spanseek_files.rich_text.tokens import (
     CHARACTER_SETS,

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
-from indexer.sources.compose import Headings, composed, guarded_parser, one_document
-from indexer.sources.records import COMMENTS, Reading
+from indexer.sources.records import COMMENTS, Reading, one_document
 from models.types import Document, Part
+from spanseek_files.compose import Headings, composed, guarded_parser
 from spanseek_files.packages import Element, Package, attribute, branch, child, is_on, tag
 from spanseek_files.word.inline import Omissions
 from spanseek_files.word.numbering import Numbering

@@ -1,26 +1,16 @@
 """Documents of files that are one document: their parts, within the limits, and errors of parsers as refusals."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial, wraps
+from functools import wraps
 from itertools import chain
 from typing import Final
 
 from indexer.errors import InvalidDocument, NoText
-from indexer.sources.documents import MAX_PARTS, checked_id, checked_metadata, checked_size, checked_text
-from indexer.sources.records import Found, Reader, Reading
+from indexer.sources.documents import MAX_PARTS, checked_id, checked_metadata, checked_size, checked_text, within
+from indexer.sources.records import Reading
 from models.types import Document, JsonValue, Part
 
 INSTALL: Final = "reading it needs a library that is not installed; run: pip install 'spanseek[files]'"
-
-
-def one_document(parse: Callable[[Reading], Document]) -> Reader:
-    """The reader of files that are one document each, from their parser."""
-
-    @wraps(parse)
-    def read(reading: Reading) -> Iterator[Found]:
-        yield 1, partial(parse, reading)
-
-    return read
 
 
 def guarded_parser(kind: str) -> Callable[[Callable[[Reading], Document]], Callable[[Reading], Document]]:
@@ -54,34 +44,6 @@ def composed(reading: Reading, parts: Sequence[Part], metadata: Mapping[str, obj
     kept = {name: storable(value) if isinstance(value, str) else value for name, value in metadata.items() if value}
     texts = tuple(Part(checked_text(storable(part.text)), part.metadata) for part in within(parts, MAX_PARTS))
     return checked_size(Document(checked_id(reading.document_id), texts, checked_metadata(kept)))
-
-
-def within(parts: Sequence[Part], most: int) -> Sequence[Part]:
-    r"""At most some number of parts: where there are more, neighbours become one part of several lines.
-
-    Pieces of one section and one page are joined first.
-
-    >>> [part.text for part in within([Part("a", {"n": 1}), Part("b", {"n": 1}), Part("c", {"n": 2})], 2)]
-    ['a\nb', 'c']
-    """
-    while len(parts) > most:
-        joined = _paired(parts, lambda one, other: one.metadata == other.metadata)
-        parts = joined if len(joined) < len(parts) else _paired(parts, lambda one, other: True)
-    return parts
-
-
-def _paired(parts: Sequence[Part], belong: Callable[[Part, Part], bool]) -> list[Part]:
-    """Every part joined with the next one, if both belong together."""
-    joined: list[Part] = []
-    is_open = False
-    for part in parts:
-        if is_open and belong(joined[-1], part):
-            joined[-1] = Part(f"{joined[-1].text}\n{part.text}", joined[-1].metadata)
-            is_open = False
-        else:
-            joined.append(part)
-            is_open = True
-    return joined
 
 
 class Headings:
