@@ -5,6 +5,7 @@ from functools import wraps
 from itertools import chain
 from typing import Final
 
+from indexer.disk import shortage
 from indexer.errors import InvalidDocument, NoText
 from indexer.sources.documents import MAX_PARTS, checked_id, checked_metadata, checked_size, checked_text, within
 from indexer.sources.records import Reading
@@ -28,6 +29,8 @@ def guarded_parser(kind: str) -> Callable[[Callable[[Reading], Document]], Calla
             except RecursionError:
                 raise InvalidDocument(f"not {kind} that can be read: it is nested too deeply") from None
             except Exception as error:
+                if shortage(error):
+                    raise
                 raise InvalidDocument(f"not {kind} that can be read: {error or type(error).__name__}") from error
 
         return guarded

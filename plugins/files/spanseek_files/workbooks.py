@@ -13,6 +13,7 @@ from datetime import date, datetime, time, timedelta
 from functools import partial
 from typing import Any, Final
 
+from indexer.disk import shortage
 from indexer.errors import InvalidDocument
 from indexer.sources.named_rows import clock_time
 from indexer.sources.options import ReadOptions, names_of
@@ -76,7 +77,9 @@ def read_workbook(reading: Reading) -> Iterator[Found]:
     except ImportError:
         yield 1, partial(refuse, INSTALL)
         return
-    except Exception as error:  # noqa: BLE001 - a parser of untrusted files raises whatever its parts raise
+    except Exception as error:
+        if shortage(error):
+            raise
         yield 1, partial(refuse, f"not an Excel workbook that can be read: {error}")
         return
     tables = [sheet for sheet in sheets if sheet.is_table]

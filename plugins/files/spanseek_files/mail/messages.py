@@ -17,6 +17,7 @@ from email.message import EmailMessage, MIMEPart
 from pathlib import Path
 from typing import Final, cast
 
+from indexer.disk import shortage
 from indexer.errors import InvalidDocument
 from indexer.sources.encodings import WESTERN, errors_of, labelled_codec
 from indexer.sources.records import Reading, one_document
@@ -111,7 +112,9 @@ def _decoded(raw: str) -> str:
 def _header(message: EmailMessage, name: str) -> str:
     try:
         return " ".join(str(message.get(name, "")).split())
-    except Exception:  # noqa: BLE001 - the standard library raises IndexError and others for malformed headers
+    except Exception as error:
+        if shortage(error):
+            raise
         return ""
 
 
