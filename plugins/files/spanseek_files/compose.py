@@ -1,41 +1,12 @@
-"""Documents of files that are one document: their parts, within the limits, and errors of parsers as refusals."""
+"""Documents of files that are one document, from their parts: within the limits, with headings and rows."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import wraps
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Final
 
-from indexer.disk import shortage
 from indexer.errors import InvalidDocument, NoText
 from indexer.sources.documents import MAX_PARTS, checked_id, checked_metadata, checked_size, checked_text, within
 from indexer.sources.records import Reading
 from models.types import Document, JsonValue, Part
-
-INSTALL: Final = "reading it needs a library that is not installed; run: pip install 'spanseek[files]'"
-
-
-def guarded_parser(kind: str) -> Callable[[Callable[[Reading], Document]], Callable[[Reading], Document]]:
-    """Let a parser of untrusted files raise ``InvalidDocument`` alone: they raise whatever their parts raise."""
-
-    def guard(parse: Callable[[Reading], Document]) -> Callable[[Reading], Document]:
-        @wraps(parse)
-        def guarded(reading: Reading) -> Document:
-            try:
-                return parse(reading)
-            except InvalidDocument:
-                raise
-            except ImportError:
-                raise InvalidDocument(INSTALL) from None
-            except RecursionError:
-                raise InvalidDocument(f"not {kind} that can be read: it is nested too deeply") from None
-            except Exception as error:
-                if shortage(error):
-                    raise
-                raise InvalidDocument(f"not {kind} that can be read: {error or type(error).__name__}") from error
-
-        return guarded
-
-    return guard
 
 
 def composed(reading: Reading, parts: Sequence[Part], metadata: Mapping[str, object]) -> Document:
