@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 
-# The address of a cluster that a process starts for itself.
-LOCAL: Final = "local"
 # A search for at most so many hits has a deadline; a pass for more takes as long as it takes.
 _PROMPT: Final = 10_000
 # Filters whose budgets of candidates are kept for a snapshot.
