@@ -16,7 +16,7 @@ from typing import Final
 ROOT: Final = Path(__file__).parents[1]
 CORE: Final = ("app", "indexer", "models")
 # Lines of code of the core, on their way to 34,000. Raising the budget is a decision with an ADR.
-BUDGET: Final = 38_900
+BUDGET: Final = 39_000
 MARKERS: Final = frozenset({"ci", "slow", "costly"})
 _BLANK: Final = frozenset(
     {
