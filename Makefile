@@ -133,5 +133,5 @@ test-lowest: .lowest/.installed  ## Test with the lowest versions that pyproject
 .lowest/.installed: pyproject.toml client/pyproject.toml
 	$(PYTHON) -m venv .lowest
 	.lowest/bin/pip install -qq torch==2.6.0 $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))
-	.lowest/bin/pip install -qq $(LOWEST) -e client $(PLUGINS:%/pyproject.toml=-e %) -e '.[cpu,files,dev]' -e research
+	.lowest/bin/pip install -qq $(LOWEST) -e client -e '.[cpu,files,dev]' -e research $(PLUGINS:%/pyproject.toml=-e %)
 	touch $@

@@ -285,12 +285,12 @@ def available_mode(modes: Modes, name: ModeName, collection: str, recipe: Recipe
     Raises ``ModeUnavailable`` if the collection does not hold what it searches, and ``ExtraMissing`` if the mode is not
     installed.
     """
-    if name not in modes:
-        raise ExtraMissing(f"Mode {name} needs", EXTRAS[MODES][name])
-    mode = modes[name]
-    if is_available(mode, recipe):
+    mode = modes.get(name)
+    if mode is not None and is_available(mode, recipe):
         return mode
-    requirement = "" if mode.needs is None else mode.needs.hint
+    if mode is None and name in EXTRAS[MODES]:
+        raise ExtraMissing(f"Mode {name} needs", EXTRAS[MODES][name])
+    requirement = "" if mode is None or mode.needs is None else mode.needs.hint
     if not recipe.stores_text:
         instead = [modes[each].presented.without_texts for each in available_modes(modes, recipe)]
         requirement = " ".join(["The collection stores no texts;", *filter(None, instead)])

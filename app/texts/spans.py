@@ -29,7 +29,8 @@ from app.search.verification.stage import HitVerifier, Results, clauses_of
 from app.services import Services
 from app.texts.requests import MAX_PHRASES, SpansRequest
 from app.texts.span_answers import SpansAnswer, TextHit, TextSpans, check_size
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.snapshot import Snapshot
+from indexer.engine.views import SegmentView
 from indexer.indexing.text_segments import segments_in_memory
 from indexer.kernels import on_one_thread
 from indexer.types import Generation, Recipe

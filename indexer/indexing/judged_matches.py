@@ -7,7 +7,7 @@ import numpy as np
 
 from indexer.arrays import SpanTerms
 from indexer.engine.rows import SpanRow
-from indexer.engine.snapshot import SegmentView
+from indexer.engine.views import SegmentView
 from indexer.phrases import PhraseSet
 from indexer.store import Store
 from indexer.words.clauses import PhraseQuery

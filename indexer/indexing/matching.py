@@ -22,7 +22,8 @@ from indexer.engine.multi_query import spans_over_floors
 from indexer.engine.place import Place
 from indexer.engine.query import Selection
 from indexer.engine.rows import SpanRow
-from indexer.engine.snapshot import SegmentView, open_snapshot
+from indexer.engine.snapshot import open_snapshot
+from indexer.engine.views import SegmentView
 from indexer.errors import PhrasePaused
 from indexer.indexing.judged_matches import judgements
 from indexer.phrases import Match, Matches, PhraseSet

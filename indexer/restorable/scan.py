@@ -14,7 +14,7 @@ from indexer.engine.executor import SegmentQuery
 from indexer.engine.query import Selection
 from indexer.engine.rows import SpanRows
 from indexer.engine.selection import best_of_documents, over_floor
-from indexer.engine.snapshot import SegmentView
+from indexer.engine.views import SegmentView
 from indexer.restorable.files import RestorableRows
 from indexer.restorable.representation import stored_restorable
 

@@ -23,7 +23,7 @@ from jaxtyping import Bool, Float64, Int, Integer
 from indexer import kernels
 from indexer.engine.query import Filter
 from indexer.engine.rows import SpanRows
-from indexer.engine.snapshot import SegmentView
+from indexer.engine.views import SegmentView
 from indexer.segments.reader import Segment
 from indexer.words.files import StoredWords
 from indexer.words.occurrences import occurrences

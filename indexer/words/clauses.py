@@ -16,7 +16,7 @@ from indexer.engine.best_sentence import LONG, BestSpan, best_spans_of, nearest_
 from indexer.engine.place import Place
 from indexer.engine.query import Filter, Selection
 from indexer.engine.rows import SpanRow, SpanRows
-from indexer.engine.snapshot import SegmentView
+from indexer.engine.views import SegmentView
 from indexer.segments.reader import Segment
 from indexer.words.literal import BELOW, EXACT, Occurrences, Terms
 from models.ops.similarity import raws

@@ -24,7 +24,8 @@ from app.search.literal import RankedRows
 from app.search.modes.best_span import BestSpan
 from app.search.span_queries import SpanQuery
 from indexer.engine.query import Selection
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.snapshot import Snapshot
+from indexer.engine.views import SegmentView
 from indexer.segments.reader import Segment
 from indexer.segments.writer import PartUnits, SegmentWriter
 from indexer.types import Generation, Recipe

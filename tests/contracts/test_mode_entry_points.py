@@ -23,7 +23,8 @@ from indexer.engine.located import Located
 from indexer.engine.place import ScoredSpan
 from indexer.engine.query import Selection
 from indexer.engine.rows import SpanRows
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.snapshot import Snapshot
+from indexer.engine.views import SegmentView
 from indexer.types import Recipe
 from models.errors import InvalidInput
 from models.types import CharSpan

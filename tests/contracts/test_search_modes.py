@@ -30,7 +30,7 @@ from models.text.tokens import Tokens
 from models.types import CharSpan, Document
 from tests.byte_restorer import ByteRestorer
 from tests.executors import ON_CLUSTER
-from tests.workspace import Workspace, document
+from tests.workspace import ALL_REPRESENTATIONS, Workspace, document
 
 MODES: tuple[ModeName, ...] = get_args(ModeName)
 QUERIES = ["cancel my subscription", "the invoice", "naïve 😀 façade", "cancel"]
@@ -57,8 +57,8 @@ class CountingEncoder(HashingEncoder):
 
 @pytest.fixture(scope="module", params=[Executor(), *ON_CLUSTER], ids=lambda executor: executor.name)
 def workspace(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
-    folder, restorer, stored = tmp_path_factory.mktemp("modes"), ByteRestorer(), {"words": True, "facets": True}
-    with Workspace(folder, CountingEncoder(), request.param, nugget_ratio=0.5, restorer=restorer, **stored) as made:
+    stored = {"words": True, "nugget_ratio": 0.5, "representations": ALL_REPRESENTATIONS, "restorer": ByteRestorer()}
+    with Workspace(tmp_path_factory.mktemp("modes"), CountingEncoder(), request.param, **stored) as made:  # type: ignore[arg-type]
         for some in (DOCUMENTS[:2], DOCUMENTS[2:]):
             made.index(some)
         with lease(made.catalog, "c") as held:

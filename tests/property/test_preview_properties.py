@@ -153,7 +153,7 @@ def test_an_empty_collection(tmp_path: Path) -> None:
         ({"threshold": float("nan")}, "threshold"),
         ({"floor": -0.1}, "floor"),
         ({"floor": float("nan")}, "floor"),
-        ({"mode": "facets"}, "mode"),
+        ({"mode": "maxsim"}, "mode"),
     ],
 )
 def test_what_cannot_be_previewed_is_refused(workspace, asked, field) -> None:

@@ -18,7 +18,8 @@ from indexer.engine.named_spans import NamedSpan
 from indexer.engine.place import ScoredSpan
 from indexer.engine.query import Selection, SpanLengths
 from indexer.engine.rows import SpanRows, no_rows
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.snapshot import Snapshot
+from indexer.engine.views import SegmentView
 from indexer.tuning import Tuning
 from indexer.types import Recipe
 from indexer.words.bm25 import (

@@ -29,7 +29,7 @@ from tests.byte_restorer import ByteRestorer
 from tests.executors import Without
 from tests.faults.places import ROUNDS
 from tests.waiting import until
-from tests.workspace import Workspace, document
+from tests.workspace import ALL_REPRESENTATIONS, Workspace, document
 
 # Both sides encode alike: one has loaded its models before the first test.
 pytestmark = [pytest.mark.slow("starts a cluster"), pytest.mark.native_precision, pytest.mark.timeout(600)]
@@ -56,8 +56,8 @@ def documents(count: int) -> Iterator[Document]:
 
 
 def workspace_at(folder: Path, executor: Executor, segments: Segments | None) -> Workspace:
-    stored = {"words": True, "facets": True}
-    return Workspace(folder, executor=executor, nugget_ratio=0.5, restorer=ByteRestorer(), segments=segments, **stored)
+    stored = {"words": True, "nugget_ratio": 0.5, "representations": ALL_REPRESENTATIONS}
+    return Workspace(folder, executor=executor, restorer=ByteRestorer(), segments=segments, **stored)
 
 
 @pytest.fixture(scope="module")

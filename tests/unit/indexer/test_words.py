@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from indexer import kernels
 from indexer.catalog.leases import lease
-from indexer.engine.snapshot import SegmentView
+from indexer.engine.views import SegmentView
 from indexer.indexing.maintenance import optimize
 from indexer.words.files import StoredWords, WordRows, WordWriter
 from indexer.words.occurrences import occurrences
