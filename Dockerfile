@@ -36,13 +36,13 @@ ARG EXTRAS=
 ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
 RUN python -m venv /opt/spanseek \
     && pip install -c constraints.txt torch ${TORCH_INDEX:+--index-url "${TORCH_INDEX}"} \
-    && pip install -c constraints.txt ./client ./plugins/* ".[bucket,cpu,facets,files,oidc,postgres,telemetry]" ${EXTRAS:+".[${EXTRAS}]"}
+    && pip install -c constraints.txt ./client ".[bucket,cpu,facets,files,oidc,postgres,telemetry,webhooks]" ./plugins/* ${EXTRAS:+".[${EXTRAS}]"}
 
 FROM sources AS build-indexing
 ARG TORCH_INDEX_GPU=
 RUN python -m venv /opt/spanseek \
     && pip install -c constraints.txt torch ${TORCH_INDEX_GPU:+--index-url "${TORCH_INDEX_GPU}"} \
-    && pip install -c constraints.txt ./client ./plugins/* ".[bucket,facets,files,gpu,oidc,postgres,telemetry]"
+    && pip install -c constraints.txt ./client ".[bucket,facets,files,gpu,oidc,postgres,telemetry,webhooks]" ./plugins/*
 
 FROM base AS runtime
 ENV SPANSEEK_DATA_DIR=/data \

@@ -22,9 +22,9 @@ setup: $(STAMP)  ## Install everything into .venv, pinned by constraints.txt.
 $(STAMP): pyproject.toml client/pyproject.toml research/pyproject.toml $(PLUGINS) constraints.txt
 	rm -rf *.egg-info client/*.egg-info research/*.egg-info plugins/*/*.egg-info  # stale ones would hide new entry points
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install -qq -c constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) torch
-	$(BIN)/pip install -qq -c constraints.txt $(PLUGINS:%/pyproject.toml=-e %) \
-		-e 'client[haystack,langchain,llama-index,mcp]' -e '.[bucket,cpu,files,oidc,postgres,ray,telemetry,dev]' -e research
+	$(BIN)/pip install -qq --no-deps --retries 0 -c constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) torch
+	$(BIN)/pip install -qq -c constraints.txt -e 'client[haystack,langchain,llama-index,mcp]' \
+		-e '.[bucket,cpu,facets,files,oidc,postgres,ray,telemetry,webhooks,dev]' -e research $(PLUGINS:%/pyproject.toml=-e %)
 	touch $(STAMP)
 
 run: setup  ## Index the samples, and serve the page and the API on http://127.0.0.1:8000.
@@ -138,5 +138,5 @@ test-lowest: .lowest/.installed  ## Test with the lowest versions that pyproject
 .lowest/.installed: pyproject.toml client/pyproject.toml
 	$(PYTHON) -m venv .lowest
 	.lowest/bin/pip install -qq torch==2.6.0 $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))
-	.lowest/bin/pip install -qq $(LOWEST) -e client $(PLUGINS:%/pyproject.toml=-e %) -e '.[cpu,files,dev]' -e research
+	.lowest/bin/pip install -qq $(LOWEST) -e client -e '.[cpu,files,dev]' -e research $(PLUGINS:%/pyproject.toml=-e %)
 	touch $@

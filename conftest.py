@@ -47,6 +47,7 @@ CHECKED = [
     "indexer.engine.scan",
     "indexer.engine.selection",
     "indexer.engine.snapshot",
+    "indexer.engine.views",
     "indexer.engine.place",
     "indexer.engine.query",
     "indexer.engine.rows",

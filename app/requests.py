@@ -40,21 +40,21 @@ from models.errors import InvalidInput
 from models.fields import converted
 from models.text.borders import Boundary
 from models.text.checks import unstorable
-from models.text.stemming import Language
+from models.text.words import Language
 
 # The names of the entry points of this group, which are classes of search modes (CONTRIBUTING.md, "Add a search mode"),
 # and of the modes that extras install.
 MODES: Final = "spanseek.modes"
 if TYPE_CHECKING:
-    Mode: TypeAlias = str
+    ModeName: TypeAlias = str
 else:
-    Mode = Literal[tuple(sorted({*entry_points_of(MODES), *EXTRAS[MODES]}))]
+    ModeName = Literal[tuple(sorted({*entry_points_of(MODES), *EXTRAS[MODES]}))]
 # What hits are ranked by; the paper ranks by the cosine alone.
 Ranking = Literal["span_score", "cosine"]
 Boundaries = Literal["any", "clause", "sentence", "part"]
 
 MAX_TOP_K = 1000
-# The best hits that take a second look: those of one search where nothing is said, and the most.
+# The best hits that are verified: those of one search where nothing is said, and the most.
 VERIFIED: Final = 20
 MAX_VERIFIED = 100
 MAX_OFFSET = 10_000
@@ -319,7 +319,7 @@ class VerifyOptions:
     likely: Likely = False
 
     def _read(self, *, is_asked: bool) -> int:
-        """The number of best hits that the second look reads, also where another option asks for it."""
+        """The number of best hits that the verifier reads, also where another option asks for it."""
         return (VERIFIED if is_asked or self.likely else 0) if self.verify is None else self.verify
 
 
@@ -328,7 +328,7 @@ class ModeOptions:
     """The mode of a search and the filter of its texts, for searches and previews."""
 
     mode: Annotated[
-        Mode,
+        ModeName,
         described(
             "How to search: `best_span` finds spans, `lexical` sentences by their words, `hybrid` sentences by meaning "
             "and words; the documentation describes all modes."
@@ -505,7 +505,7 @@ class PageRequest(QueryRequest, VerifyOptions):
 
     @property
     def read(self) -> int:
-        """The number of best hits that the second look reads, if the request alone decides it."""
+        """The number of best hits that the verifier reads, if the request alone decides it."""
         return self._read(is_asked=self.threshold == "auto" or self.estimate)
 
 
@@ -549,10 +549,10 @@ class SearchRequest(PageRequest, Arrangement, Counting, Continued):
     collection: Annotated[CollectionName, described("The collection to search.")]
 
 
-def with_second_look(request: SearchRequest) -> SearchRequest:
-    """Have the second look read the best hits of a single search, unless the request gives their number.
+def with_verification(request: SearchRequest) -> SearchRequest:
+    """Verify the best hits of a single search, unless the request gives their number.
 
-    >>> with_second_look(SearchRequest("calls", text="cancel")).verify
+    >>> with_verification(SearchRequest("calls", text="cancel")).verify
     20
     """
     return replace(request, verify=VERIFIED) if request.verify is None else request

@@ -107,7 +107,7 @@ class Services:
         self.encoders = encoders or make_encoders(settings)
         self._made: dict[type[Any], Any] = {}
         self._lock = RLock()
-        store.verifier = self.encoders.verifier
+        store.verifier, store.texts = self.encoders.verifier, self.encoders.texts
 
     def get(self, kind: type[Made]) -> Made:
         """The service of a class, the same for all callers."""

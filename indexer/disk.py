@@ -67,8 +67,8 @@ def full_disk_named() -> Iterator[None]:
     """
     try:
         yield
-    except OSError as error:
-        named = shortage(error) or _failure(error)
+    except (OSError, MemoryError) as error:
+        named = named_error(error)
         if named is None:
             raise
         raise named from error
@@ -82,15 +82,17 @@ def named_error(error: BaseException) -> SpanseekError | None:
     """
     if isinstance(error, SpanseekError):
         return error
+    return shortage(error) or _failure(error)
+
+
+def shortage(error: BaseException) -> SpanseekError | None:
+    """The error for a shortage of the machine, which may pass; None for any other error."""
     if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:  # of a temporary database
         return storage_full("a temporary file", str(error))
     if isinstance(error, MemoryError):
         return _exhausted("memory")
-    return shortage(error) or _failure(error) if isinstance(error, OSError) else None
-
-
-def shortage(error: OSError) -> SpanseekError | None:
-    """The error for a shortage of the operating system; None for any other error."""
+    if not isinstance(error, OSError):
+        return None
     where, reason = error.filename or "a file", error.strerror or str(error)
     if error.errno == errno.EROFS:
         return CatalogReadOnly(
@@ -102,9 +104,9 @@ def shortage(error: OSError) -> SpanseekError | None:
     return storage_full(where, reason) if error.errno in _FULL else None
 
 
-def _failure(error: OSError) -> StorageFailed | None:
+def _failure(error: BaseException) -> StorageFailed | None:
     """The error for a disk that fails. Where a published file is read it is none of these: the file is damaged then."""
-    if error.errno != errno.EIO:
+    if not isinstance(error, OSError) or error.errno != errno.EIO:
         return None
     return StorageFailed(
         f"The disk failed at {error.filename or 'a file'}: {error.strerror}",

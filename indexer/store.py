@@ -15,6 +15,7 @@ from indexer.catalog.phrase_rows import SpanScores, read_phrase_set
 from indexer.catalog.thresholds import read_tuning
 from indexer.engine.executor import Executor
 from indexer.engine.past_snapshots import PastSnapshots
+from indexer.engine.place import TextsOf
 from indexer.engine.snapshot import Snapshot, open_snapshot
 from indexer.errors import CollectionNotFound, CursorExpired, SegmentCorrupt
 from indexer.freshness import FreshValues
@@ -73,6 +74,8 @@ class Store:
         self.withdrawn_s = withdrawn_s
         # The verifier of a recipe, if it has one: it judges matches of saved phrases. Services set it.
         self.verifier: Callable[[Recipe], "Verifier | None"] = lambda recipe: None
+        # The texts of a recipe without stored ones, restored. Services set it.
+        self.texts: TextsOf | None = None
         self._make_executor = executor
         self.tunings = Tunings(partial(read_tuning, catalog), clock=clock)
         self.phrases = PhraseSets(partial(read_phrase_set, catalog, span_scores))
@@ -138,7 +141,7 @@ class Store:
         if past is None:
             return None
         try:
-            snapshot = open_snapshot(self.segments, past.generation, self.executor)
+            snapshot = open_snapshot(self.segments, past.generation, self.executor, self.texts)
         except SegmentCorrupt:
             return None
         if snapshot.damaged:
@@ -188,7 +191,7 @@ class Store:
             live = self.catalog.live_generation(name)
             read = live.collection_id, live.number
             try:
-                snapshot = open_snapshot(self.segments, live, self.executor)
+                snapshot = open_snapshot(self.segments, live, self.executor, self.texts)
             except SegmentCorrupt:
                 if self.catalog.version(name) == read:
                     raise

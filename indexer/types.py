@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from jaxtyping import Int
 
-from models.text.forms import NEWEST, TextForm
+from models.text.units import NEWEST, TextForm
 from models.types import JsonValue, SpanBounds
 
 # The details of one representation in a recipe; always with its ``fingerprint``.

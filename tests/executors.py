@@ -18,7 +18,8 @@ from indexer.engine.place import ScoredSpan
 from indexer.engine.query import Selection
 from indexer.engine.scan import SpanScan
 from indexer.engine.selection import search
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.snapshot import Snapshot
+from indexer.engine.views import SegmentView
 from indexer.errors import SegmentsUnreachable
 from indexer.segments.manifest import SegmentKey
 from indexer.segments.opened import open_segment

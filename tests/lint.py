@@ -15,8 +15,8 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
 CORE: Final = ("app", "indexer", "models")
-# Lines of code of the core. Raising it is a decision with an ADR.
-BUDGET: Final = 45_800
+# Lines of code of the core, on their way to 34,000. Raising the budget is a decision with an ADR.
+BUDGET: Final = 39_000
 MARKERS: Final = frozenset({"ci", "slow", "costly"})
 _BLANK: Final = frozenset(
     {

@@ -15,7 +15,7 @@ from indexer.engine.query import Filter, Selection
 from indexer.engine.rows import SpanRows, no_rows
 from indexer.engine.scan import SpanScan
 from indexer.engine.selection import selected_rows
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.views import SegmentView, Views
 from indexer.segments.reader import Segment
 from models.ops.quantization import dequantize
 from models.ops.similarity import normalize
@@ -39,7 +39,7 @@ class MaterializedExecutor(Executor):
         self._indexes: WeakKeyDictionary[Segment, SpanIndex] = WeakKeyDictionary()
         self._lock = Lock()
 
-    def plan(self, snapshot: Snapshot, query: AnyQuery, selection: Selection) -> AnyQuery:
+    def plan(self, snapshot: Views, query: AnyQuery, selection: Selection) -> AnyQuery:
         """A scan that asks FAISS."""
         return _MaterializedScan(query, self._index) if isinstance(query, SpanScan) else query
 

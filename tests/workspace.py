@@ -1,7 +1,7 @@
 """A store in a folder, the hashing encoder, and the shortest way from documents to hits."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from functools import cache
 from itertools import count
@@ -17,14 +17,15 @@ from app.collections.recipes import CollectionOptions, with_representations
 from app.encoders.encoders import Encoders
 from app.phrases.service import PhraseService
 from app.requests import SearchRequest
+from app.search.answers import Hit
 from app.search.mode import load_modes
 from app.search.service import SearchService
-from app.search.types import Hit
 from indexer.catalog.collections import Catalog
 from indexer.catalog.schema import upgrade
 from indexer.engine.executor import Executor
 from indexer.indexing.pipeline import IndexJob, IndexReport, JobHooks
 from indexer.indexing.segment_maker import SegmentMaker
+from indexer.representations.registry import representations
 from indexer.restorable.models import Restoring
 from indexer.segments.storage import Segments
 from indexer.sources import Record
@@ -36,6 +37,9 @@ from models.encoders.restorable.base import Restorer
 from models.ops.span_score import COSINE, SpanScore
 from models.types import Document, Part, SpanBounds
 from tests.byte_restorer import ByteRestorer
+
+# Whatever a segment can store, with the default options.
+ALL_REPRESENTATIONS = {name: {} for name in representations()}
 
 
 def document(id: str, *texts: str, **metadata: Any) -> Document:
@@ -70,7 +74,7 @@ def _empty_catalog() -> bytes:
 
 
 class Workspace(AbstractContextManager["Workspace"]):
-    """One collection, ``c``, unless another is named."""
+    """One collection, ``c``, unless another is named; with ``representations`` beside those of other arguments."""
 
     def __init__(
         self,
@@ -81,7 +85,7 @@ class Workspace(AbstractContextManager["Workspace"]):
         *,
         nugget_ratio: float | None = None,
         words: bool = False,
-        facets: bool = False,
+        representations: Mapping[str, Any] | None = None,
         restorer: Restorer | None = None,
         store_text: bool = True,
         span_score: SpanScore = COSINE,
@@ -92,7 +96,7 @@ class Workspace(AbstractContextManager["Workspace"]):
         self.options = CollectionOptions(
             nugget_ratio=nugget_ratio,
             words=words,
-            facets=facets or None,
+            representations=dict(representations or {}),
             restorable=restorer is not None or None,
             store_text=store_text,
         )
@@ -111,6 +115,7 @@ class Workspace(AbstractContextManager["Workspace"]):
             segments=segments,
             clock=count().__next__,
         )
+        self.store.texts = encoders.texts
         self.service = SearchService(self.store, load_modes(encoders))
         self.reader = DocumentReader(self.store, encoders)
         self.phrases = PhraseService(self.store, encoders)

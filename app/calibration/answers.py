@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from app.answers import SpanUnits, described
 from app.calibration.metrics import AtThreshold, Bar, Share
-from app.requests import Mode
+from app.requests import ModeName
 from indexer.tuning import Calibration, Threshold, ThresholdChange, Tuning
 from models.fields import converted
 
@@ -16,13 +16,13 @@ from models.fields import converted
 class ModeThreshold:
     """The default threshold of searches in one mode."""
 
-    mode: Mode
+    mode: ModeName
     threshold: Annotated[Threshold | None, described("The threshold in force; null without one.")]
     as_set: Annotated[Threshold | None, described("The threshold as it was set, possibly under another calibration.")]
     calibration: Annotated[str | None, described("The active calibration.")]
 
     @classmethod
-    def of(cls, mode: Mode, tuning: Tuning) -> "ModeThreshold":
+    def of(cls, mode: ModeName, tuning: Tuning) -> "ModeThreshold":
         """The threshold of a tuning as an answer."""
         return cls(mode, tuning.present_threshold, tuning.threshold, tuning.calibration_id)
 
@@ -98,7 +98,7 @@ class CalibrationDescription:
     """A map from raw to score, the recipe it belongs to, and the labels it was fitted to."""
 
     id: str
-    mode: Mode
+    mode: ModeName
     active: bool
     method: Annotated[str, described("isotonic or logistic, whichever has the lower cross-validated error.")]
     labels: int

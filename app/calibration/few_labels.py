@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from app.calibration.metrics import Share
-from app.search.stratified_sampling import BINS
+from app.search.verification.stratified_sampling import BINS
 
 # Labels of one phrase.
 FEWEST = 5
@@ -57,7 +57,7 @@ class Reached:
 def thresholds_of(phrases: Mapping[str, LabelledPhrase], precision: float) -> dict[str, Reached | None]:
     """For every phrase, the lowest raw that is expected to reach the precision, and surely misses it by at most 0.05.
 
-    >>> from app.search.stratified_sampling import bins_of
+    >>> from app.search.verification.stratified_sampling import bins_of
     >>> raw = np.linspace(0.5, 1, 20)
     >>> counts = np.bincount(bins_of(np.linspace(0.2, 1, 1000)), minlength=BINS)
     >>> reached = thresholds_of({"late parcel": LabelledPhrase(raw, raw > 0.75, counts)}, precision=0.9)["late parcel"]

@@ -11,14 +11,14 @@ from jaxtyping import Float, Int
 from app.answers import described, optional
 from app.calibration.labels import FEWEST, MATCH_DEGREE, MOST_DEGREE
 from app.calibration.prepare_all import prepare_all
-from app.requests import Mode, SearchRequest
+from app.requests import ModeName, SearchRequest
 from app.search.answers import UsedThreshold
 from app.search.mode import AnyMode, Scored
-from app.search.service import Encoded, Prepared, SearchService, encode
-from app.search.stratified_sampling import BINS, RankedPairs, Stratum, StratumSample, bins_of, draw_strata
+from app.search.request_plan import AnyEncoded
+from app.search.service import SearchService, encode
 from app.search.threshold import cosine_floor
+from app.search.verification.stratified_sampling import BINS, RankedPairs, Stratum, StratumSample, bins_of, draw_strata
 from indexer.engine.query import Filter
-from indexer.errors import TextNotStored
 from indexer.tuning import ThresholdOn, Tuning, check_threshold
 from models.errors import InvalidInput
 from models.ops.similarity import raws
@@ -44,7 +44,7 @@ class LabelCandidatesRequest:
     phrases: tuple[str, ...]
     count: int = 200
     seed: int = SEED
-    mode: Mode = "best_span"
+    mode: ModeName = "best_span"
     threshold: float | None = None
     threshold_on: ThresholdOn = "score"
     floor: float | None = None
@@ -86,7 +86,7 @@ class LabelCandidates:
     """
 
     collection: str
-    mode: Mode
+    mode: ModeName
     generation: int
     seed: int
     threshold: UsedThreshold
@@ -103,7 +103,11 @@ def sample_label_candidates(service: SearchService, request: LabelCandidatesRequ
     encoded = encode(prepare_all(service, _searches(request)))
     prepared = encoded[0].prepared
     check_spans(prepared.mode)
-    _check_texts(prepared)
+    prepared.snapshot.require_texts(  # restored ones lie elsewhere
+        f"The collection {request.collection!r} does not store texts, which who labels has to read.",
+        hint="Draw candidates from a collection that stores texts.",
+        field="collection",
+    )
     near = _near(prepared.threshold, prepared.tuning)
     pools = [_Pool(service, item, request) for item in encoded]
     counts = np.stack([pool.counts() for pool in pools])
@@ -142,21 +146,11 @@ def _check(request: LabelCandidatesRequest) -> None:
     check_threshold(request.floor, "floor")
 
 
-def _check_texts(prepared: Prepared) -> None:
-    """Raise ``TextNotStored`` without stored texts: restored ones lie elsewhere."""
-    if not prepared.snapshot.recipe.stores_text:
-        raise TextNotStored(
-            f"The collection {prepared.request.collection!r} does not store texts, which who labels has to read.",
-            hint="Draw candidates from a collection that stores texts.",
-            field="collection",
-        )
-
-
 def check_spans(mode: AnyMode) -> None:
     """Raise ``InvalidInput`` for a mode whose hits are documents: candidates are spans."""
-    if mode.unit != "span":
+    if mode.presented.unit != "span":
         raise InvalidInput(
-            f"Candidates are spans, and mode {mode.name} compares {mode.unit}s.",
+            f"Candidates are spans, and mode {mode.name} compares {mode.presented.unit}s.",
             hint="Draw candidates in mode best_span; label texts for this mode.",
             field="mode",
         )
@@ -189,7 +183,7 @@ class Pairs:
     span: Callable[[int], Scored]
 
 
-def pairs_of(service: SearchService, encoded: Encoded, floor: float | None, on: ThresholdOn) -> Pairs:
+def pairs_of(service: SearchService, encoded: AnyEncoded, floor: float | None, on: ThresholdOn) -> Pairs:
     """The pairs of a phrase that may be drawn: its best span in every document, or all spans that reach a floor."""
     tuning = encoded.prepared.tuning
     counts = service.count(encoded, None if floor is None else cosine_floor(floor, on, tuning))
@@ -207,7 +201,7 @@ class _Pool:
     """A phrase and its pairs, which are computed twice rather than stored: there may be millions."""
 
     service: SearchService
-    encoded: Encoded
+    encoded: AnyEncoded
     request: LabelCandidatesRequest
 
     def counts(self) -> Int[np.ndarray, " bins"]:

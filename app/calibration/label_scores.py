@@ -8,8 +8,8 @@ from jaxtyping import Float
 from app.calibration.labels import Label, StoredSpan, refused
 from app.requests import SearchRequest
 from app.search import literal
-from app.search.accepting import read_request
 from app.search.mode import AnyMode
+from app.search.reading import read_request
 from indexer.engine.located import Located, find_documents
 from indexer.engine.named_spans import NamedSpan
 from indexer.engine.snapshot import Snapshot
@@ -45,8 +45,8 @@ def label_scores(labels: Sequence[Label], snapshot: Snapshot, mode: AnyMode) -> 
 
 def _refuse_spans(labels: Sequence[Label], mode: AnyMode) -> None:
     for label in labels:
-        if mode.unit != "span" and isinstance(label.target, StoredSpan):
-            raise refused(label.where, f"mode {mode.name} compares {mode.unit}s, not spans; give a text")
+        if mode.presented.unit != "span" and isinstance(label.target, StoredSpan):
+            raise refused(label.where, f"mode {mode.name} compares {mode.presented.unit}s, not spans; give a text")
 
 
 def _encoded(labels: Sequence[Label], snapshot: Snapshot, mode: AnyMode) -> dict[str, object]:

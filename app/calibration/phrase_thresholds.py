@@ -14,8 +14,9 @@ from app.calibration.labels import Label, LabelsRefused, distinct_labels
 from app.calibration.metrics import ThresholdTargets, check_targets
 from app.calibration.prepare_all import prepare_all
 from app.requests import SearchRequest
-from app.search.service import Encoded, SearchService, encode
-from app.search.stratified_sampling import BINS, bins_of
+from app.search.request_plan import AnyEncoded
+from app.search.service import SearchService, encode
+from app.search.verification.stratified_sampling import BINS, bins_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ def propose_thresholds(service: SearchService, request: PhraseThresholdsRequest)
     return tuple(answer(phrase, reached[phrase]) for phrase in phrases)
 
 
-def _counts(service: SearchService, encoded: Encoded) -> np.ndarray:
+def _counts(service: SearchService, encoded: AnyEncoded) -> np.ndarray:
     return np.bincount(bins_of(pairs_of(service, encoded, None, "raw").raw), minlength=BINS)
 
 

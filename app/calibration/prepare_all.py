@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from app.requests import SearchRequest
-from app.search.service import Prepared, SearchService
+from app.search.request_plan import AnyPrepared
+from app.search.service import SearchService
 
 
 def prepare_all(
     service: SearchService, searches: Sequence[SearchRequest], *, check_filter: bool = True
-) -> list[Prepared]:
+) -> list[AnyPrepared]:
     """The prepared searches, all with the snapshot, tuning and threshold of the first. At least one is required."""
     first, *others = [service.prepare(search, check_filter=check_filter) for search in searches]
     shared = [

@@ -10,10 +10,11 @@ from jaxtyping import Float, Int
 
 from app.answers import described, optional
 from app.calibration.prepare_all import prepare_all
-from app.requests import MAX_PREVIEWED, Mode, PreviewRequest, SearchRequest, SpanChoice
+from app.requests import MAX_PREVIEWED, ModeName, PreviewRequest, SearchRequest, SpanChoice
 from app.search.answers import UsedThreshold
 from app.search.mode import Counts, ScoredRows
-from app.search.service import Encoded, Prepared, SearchService, encode
+from app.search.request_plan import AnyEncoded, AnyPrepared
+from app.search.service import SearchService, encode
 from app.search.threshold import cosine_floor
 from indexer.phrases import Phrase
 from indexer.reading.document_rows import count_passing
@@ -76,7 +77,7 @@ class Preview:
     """Exact counts, all from one generation and under one calibration."""
 
     collection: str
-    mode: Mode
+    mode: ModeName
     generation: int
     threshold: UsedThreshold
     floor: Annotated[float | None, described("On the threshold's scale.")]
@@ -113,7 +114,7 @@ def preview(
     )
 
 
-def _no_match(prepared: Prepared, unrelated: NoMatch) -> NoMatchHere | None:
+def _no_match(prepared: AnyPrepared, unrelated: NoMatch) -> NoMatchHere | None:
     """The best scores in unrelated text of a snapshot's size; None if they were measured for other spans."""
     snapshot, request, reach = prepared.snapshot, prepared.request, prepared.request.filter.reach
     units = count_passing(snapshot, reach).units if reach else snapshot.units
@@ -136,7 +137,7 @@ def _check(request: PreviewRequest, phrases: int) -> None:
 
 def _encoded(
     service: SearchService, request: PreviewRequest, saved: Sequence[Phrase]
-) -> tuple[list[Encoded], UsedThreshold]:
+) -> tuple[list[AnyEncoded], UsedThreshold]:
     """The phrases, prepared as searches and encoded, all for one snapshot and one tuning; and the common threshold."""
     searches = [
         converted(request, SearchRequest, text=text, filter=request.filter if request.filter.asks else own)
@@ -183,7 +184,9 @@ class _Counted:
         return len(self.score) - np.searchsorted(np.sort(self.score), scores, side="left")
 
 
-def _of_phrase(service: SearchService, encoded: Encoded, saved: str | None, request: PreviewRequest) -> PhrasePreview:
+def _of_phrase(
+    service: SearchService, encoded: AnyEncoded, saved: str | None, request: PreviewRequest
+) -> PhrasePreview:
     tuning, used = encoded.prepared.tuning, encoded.prepared.threshold
     floor = used.value if request.floor is None else request.floor
     lowest = None if floor is None else cosine_floor(floor, used.on, tuning)

@@ -13,7 +13,7 @@ from app.calibration.phrase_thresholds import PhraseThresholdsRequest, propose_t
 from app.calibration.preview import Preview, preview
 from app.calibration.report import fit_calibration
 from app.encoders.encoders import Encoders
-from app.requests import MAX_PREVIEWED, Mode, PreviewRequest
+from app.requests import MAX_PREVIEWED, ModeName, PreviewRequest
 from app.search.mode import AnyMode, available_mode, available_modes
 from app.search.service import SearchService
 from app.services import Services
@@ -40,7 +40,7 @@ class CalibrationRequest:
     """The labels to fit a calibration to, and whether to activate it."""
 
     labels: Sequence[Label]
-    mode: Mode = "best_span"
+    mode: ModeName = "best_span"
     note: str = ""
     activate: bool = False
     targets: ThresholdTargets = field(default_factory=ThresholdTargets)
@@ -65,19 +65,19 @@ class ThresholdService:
         modes = available_modes(self._search.modes, target.recipe)
         return tuple(ModeThreshold.of(mode, read_tuning(self._store.catalog, target.name, mode)) for mode in modes)
 
-    def set(self, collection: str, mode: Mode, value: float | None, on: ThresholdOn, note: str) -> ModeThreshold:
+    def set(self, collection: str, mode: ModeName, value: float | None, on: ThresholdOn, note: str) -> ModeThreshold:
         """Set the collection's threshold for a mode; None removes it."""
         self._check(collection, mode)
         return ModeThreshold.of(
             mode, self._change(lambda: set_threshold(self._store.catalog, collection, mode, value, on, note))
         )
 
-    def undo(self, collection: str, mode: Mode, note: str) -> ModeThreshold:
+    def undo(self, collection: str, mode: ModeName, note: str) -> ModeThreshold:
         """Undo the last change; raises ``NothingToUndo`` if there is none."""
         self._check(collection, mode)
         return ModeThreshold.of(mode, self._change(lambda: undo_threshold(self._store.catalog, collection, mode, note)))
 
-    def history(self, collection: str, mode: Mode) -> tuple[ThresholdChange, ...]:
+    def history(self, collection: str, mode: ModeName) -> tuple[ThresholdChange, ...]:
         """All changes of the threshold, the newest first."""
         self._check(collection, mode)
         return threshold_history(self._store.catalog, collection, mode)
@@ -154,7 +154,7 @@ class ThresholdService:
         """Delete a calibration that is not active."""
         self._change(lambda: delete_calibration(self._store.catalog, collection, id))
 
-    def _check(self, collection: str, mode: Mode) -> AnyMode:
+    def _check(self, collection: str, mode: ModeName) -> AnyMode:
         return available_mode(self._search.modes, mode, collection, self._store.catalog.collection(collection).recipe)
 
     def _add(self, collection: str, mode: AnyMode, draft: CalibrationDraft, *, activate: bool) -> Calibration:

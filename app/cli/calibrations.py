@@ -10,7 +10,7 @@ from rich.text import Text
 from app.answers import json_values
 from app.cli.console import CollectionOption, JsonOption, counted, err, one_line, open_services, out, print_json
 from app.cli.plots import plots_for
-from app.requests import Mode
+from app.requests import ModeName
 
 if TYPE_CHECKING:
     from app.calibration.answers import Report
@@ -30,7 +30,7 @@ def calibrate(
     precision: Annotated[float, typer.Option(min=0, max=1, help="Precision to suggest a threshold for.")] = 0.9,
     recall: Annotated[float, typer.Option(min=0, max=1, help="Recall to suggest a threshold for.")] = 0.9,
     note: Annotated[str, typer.Option(help="Description of the labels; stored with the calibration.")] = "",
-    mode: Annotated[Mode, typer.Option(help="The mode whose scores are calibrated.")] = "best_span",
+    mode: Annotated[ModeName, typer.Option(help="The mode whose scores are calibrated.")] = "best_span",
     plot: Annotated[
         Path | None,
         typer.Option(

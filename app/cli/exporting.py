@@ -8,9 +8,8 @@ from typing import IO, Final
 
 import typer
 
-from app.search.answers import ExportEnd
-from app.search.export_formats import FORMATS
-from app.search.types import Hit
+from app.search.answers import ExportEnd, Hit
+from app.search.export import FORMATS
 from app.tabular import Format
 from models.atomic import make_folder, replacing
 

@@ -11,7 +11,7 @@ from rich.text import Text
 from app.answers import json_values
 from app.cli.console import CollectionOption, JsonOption, counted, marked, one_line, open_services, out, print_json
 from app.cli.options import with_options
-from app.requests import Mode
+from app.requests import ModeName
 from indexer.engine.query import Filter
 from indexer.tuning import ThresholdOn
 
@@ -43,7 +43,7 @@ def propose_labels(
         float | None,
         typer.Option(min=0, max=1, help="Draw from all spans that reach it, not only the best of each document."),
     ] = None,
-    mode: Annotated[Mode, typer.Option(help="How similarity is measured.")] = "best_span",
+    mode: Annotated[ModeName, typer.Option(help="How similarity is measured.")] = "best_span",
     filter: Filter = Filter(),
     as_json: JsonOption = False,
 ) -> None:

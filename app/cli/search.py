@@ -22,19 +22,19 @@ from app.requests import (
     Counting,
     PageRequest,
     SearchRequest,
-    with_second_look,
+    with_verification,
 )
 from app.search.answers import (
     Arranged,
     CollectionsAnswer,
     ExportEnd,
     Filtered,
+    Hit,
     LikelyMatches,
     SearchAnswer,
     Total,
     UsedThreshold,
 )
-from app.search.types import Hit
 from models.fields import converted
 
 if TYPE_CHECKING:
@@ -69,8 +69,8 @@ def search(
 ) -> None:
     """Find spans that mean the same as a phrase; in mode maxsim documents, in mode lexical its words."""
     from app.search.export import export
+    from app.search.federated import search_several
     from app.search.service import SearchService
-    from app.search.several import search_several
 
     if path is not None:
         check_new_file(path, tuple(FILES))
@@ -78,12 +78,12 @@ def search(
     if len(collection) > 1 and (not arrangement.is_plain or counting.counts or continued.cursor):
         raise typer.BadParameter("Hits of several collections are neither arranged nor counted, and have no --cursor.")
     own = asdict(arrangement) | asdict(counting) | asdict(continued)
-    request = with_second_look(
+    request = with_verification(
         converted(page, SearchRequest, collection=collection[0], text=phrase, context=context or 0, **own)
     )
     with open_services() as services:
         service = services.get(SearchService)
-        unit = service.modes[request.mode].unit
+        unit = service.modes[request.mode].presented.unit
         if path is not None:
             limit = MAX_JUDGED if request.likely else MAX_EXPORT
             _written(path, write_hits(path, export(service, request, limit)), limit, as_json)

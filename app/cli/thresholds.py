@@ -9,7 +9,7 @@ from rich.text import Text
 
 from app.answers import json_values
 from app.cli.console import CollectionOption, JsonOption, one_line, open_services, out, print_json
-from app.requests import Mode
+from app.requests import ModeName
 from indexer.tuning import ThresholdOn
 from models.errors import InvalidInput
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from indexer.tuning import Threshold
 
 thresholds_cli = typer.Typer(help="Default thresholds of searches and saved phrases.", no_args_is_help=True)
-ModeOption = Annotated[Mode | None, typer.Option(help="The mode; `best_span` without it.")]
+ModeOption = Annotated[ModeName | None, typer.Option(help="The mode; `best_span` without it.")]
 PhraseOption = Annotated[str | None, typer.Option(help="A saved phrase, instead of the collection.")]
 NoteOption = Annotated[str, typer.Option(help="The reason; stored in the history.")]
 
@@ -165,7 +165,7 @@ def _value(given: str) -> float | None:
         ) from error
 
 
-def _refuse_mode(mode: Mode | None) -> None:
+def _refuse_mode(mode: ModeName | None) -> None:
     if mode is not None:
         raise InvalidInput(
             "A saved phrase has one threshold, whatever the mode.", hint="Leave out --mode.", field="mode"

@@ -9,7 +9,6 @@ from typing import Any, Final
 from app.tabular import MEDIA_TYPES, ExportFormat, Format, Kind, csv_pieces, in_json, parquet_pieces
 from indexer.engine.query import Filter
 from indexer.engine.snapshot import Snapshot
-from indexer.errors import TextNotStored
 from indexer.reading.stored_documents import documents_in_order, stored_document
 from models.types import Document, Part
 
@@ -37,11 +36,10 @@ def exported_documents(snapshot: Snapshot, filter: Filter, offset: int = 0) -> I
     Raises ``SegmentCorrupt`` if a segment is damaged, and ``TextNotStored``, before the first document is taken.
     """
     snapshot.require_complete()
-    if not snapshot.recipe.stores_text:
-        raise TextNotStored(
-            "The collection does not store its texts, which an export holds.",
-            hint="Take a snapshot, or read restored documents one by one.",
-        )
+    snapshot.require_texts(
+        "The collection does not store its texts, which an export holds.",
+        hint="Take a snapshot, or read restored documents one by one.",
+    )
     chosen = documents_in_order(snapshot, lambda view: view.passing_documents(filter))
     return (stored_document(segment, row) for segment, row in islice(chosen, offset, None))
 

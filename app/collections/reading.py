@@ -223,7 +223,7 @@ def _listed(located: Located) -> ListedDocument:
     first, last = segment.document_parts[row : row + 2].tolist()
     start, end = segment.text_starts[row : row + 2].tolist()
     shown = CharSpan(0, min(_BEGINNING, end - start))
-    beginning = segment.text(row, shown) if segment.recipe.stores_text else ""
+    beginning = segment.stored_text(row, shown)
     return ListedDocument(
         segment.document_id(row), segment.document_metadata(row), last - first, end - start, beginning
     )

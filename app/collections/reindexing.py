@@ -19,7 +19,7 @@ from app.collections.recipes import CollectionOptions, as_before
 from app.collections.service import CollectionService
 from app.encoders.default_calibrations import default_calibration
 from app.encoders.encoders import Encoders
-from app.search.mode import Modes
+from app.search.mode import Modes, is_available
 from app.search.service import SearchService
 from app.services import Services
 from indexer.catalog.leases import Lease, lease
@@ -121,7 +121,7 @@ class Reindexing:
     def _require_second_look(self, target: Collection) -> None:
         """Raise ``InvalidInput`` if saved phrases keep likely matches alone, and nothing there would judge them."""
         likely = likely_phrases(self._store.catalog, self._old.id)
-        if not likely or (target.recipe.stores_text and self._store.verifier(target.recipe)):
+        if not likely or self._store.verifier(target.recipe):
             return
         self._collections.delete(self.target)
         raise InvalidInput(
@@ -162,7 +162,7 @@ class Reindexing:
         fingerprints = {
             str(name): mode.fingerprint(built.recipe)
             for name, mode in self._modes.items()
-            if mode.available(built.recipe)
+            if is_available(mode, built.recipe)
         }
         store.segments.collections.mark(built.id)
         while True:

@@ -22,7 +22,7 @@ from indexer.representations.registry import representations
 from indexer.store import Store
 from indexer.types import Collection, Details, Recipe
 from models.errors import InvalidInput, UnknownEncoder
-from models.text.forms import NEWEST
+from models.text.units import NEWEST
 from models.types import JsonValue, SpanBounds
 
 

@@ -24,7 +24,7 @@ from models.encoders.registry import (
 from models.ops.span_score import COSINE, SpanScore
 
 if TYPE_CHECKING:
-    from indexer.engine.place import ScoredSpan, Texts
+    from indexer.engine.place import Texts
     from models.verifier.verifier import Verifier
 
 _REINDEX: Final = "Run `spanseek reindex` once: it encodes the stored texts anew. Or serve with its weights."
@@ -123,7 +123,12 @@ class Encoders(Models):
             self.texts(recipe).warm_up()
 
     def verifier(self, recipe: Recipe) -> "Verifier | None":
-        """The verifier of the hits of a collection, opened at first use; None if its encoder has none."""
+        """The verifier of the hits of a collection, opened at first use.
+
+        None if its encoder has none, and for a collection without texts, which it would read.
+        """
+        if not recipe.stores_text:
+            return None
         from models.verifier.verifier import open_verifier  # numba, which commands that encode nothing do without
 
         encoder = self.load(recipe.encoder)
@@ -144,8 +149,3 @@ class Encoders(Models):
         """The texts of a collection that stores none. Raises ``RecipeMismatch`` if the weights have changed since."""
         restoring = next(each for each in map(representation, recipe.details) if each.restores_text)
         return cast("Texts", restoring.texts(recipe, self))
-
-    def readable(self, spans: "list[ScoredSpan]") -> "list[ScoredSpan]":
-        """The same spans of one collection; if it does not store texts, at places that restore them."""
-        recipe = spans[0].place.segment.recipe if spans else None
-        return spans if recipe is None or recipe.stores_text else self.texts(recipe).placed(spans)

@@ -19,16 +19,17 @@ from app.requests import SearchRequest
 from app.search.answers import CollectionsAnswer, SearchAnswer
 from app.search.errors import QueueFull
 from app.search.export import Export, exported
-from app.search.literal import Found
-from app.search.service import AGAIN, Counted, Encoded, Prepared, SearchService, encode, finish, scan
-from app.search.several import located, merged, requests_of
-from app.search.verifying import Ordered
+from app.search.federated import located, merged, requests_of
+from app.search.literal import RankedRows
+from app.search.request_plan import AnyEncoded, AnyPrepared
+from app.search.service import AGAIN, Counted, SearchService, encode, finish, scan
+from app.search.verification.ordering import Ordered
 from indexer.errors import SegmentsUnreachable
 from models.errors import SpanseekError
 
-# Searches that wait for the second look; it is left out for others, which are answered at once.
+# Searches that wait for verification; it is left out for others, which are answered at once.
 VERIFY_QUEUE: Final = 32
-# The second look may take so much of the time that a search has left, and is left out where it takes longer.
+# Verification may take so much of the time that a search has left, and is left out where it takes longer.
 VERIFY_SHARE: Final = 0.5
 
 Item = TypeVar("Item")
@@ -43,11 +44,11 @@ class SearchLanes:
 
     def __init__(self, service: SearchService, *, queue_limit: int = 256, observe: Observe = unobserved) -> None:
         self._service, self._observe = service, observe
-        self._encode: Lane[_Queued[Prepared], Encoded] = Lane(
+        self._encode: Lane[_Queued[AnyPrepared], AnyEncoded] = Lane(
             "encode", self._timed("encode", encode), limit=queue_limit
         )
-        self._scan: Lane[_Queued[Encoded], Found] = Lane("scan", self._timed("scan", scan), limit=queue_limit)
-        self._verify: Lane[_Queued[tuple[Encoded, Found]], Ordered] = Lane(
+        self._scan: Lane[_Queued[AnyEncoded], RankedRows] = Lane("scan", self._timed("scan", scan), limit=queue_limit)
+        self._verify: Lane[_Queued[tuple[AnyEncoded, RankedRows]], Ordered] = Lane(
             "verify", self._timed("verify", service.verify), limit=VERIFY_QUEUE, batch=4
         )
         self._count = JobLane(
@@ -128,29 +129,29 @@ class SearchLanes:
         counted = Counted()
         if request.total or request.estimate:
             counted = await self._count.run(lambda: self._service.counted(encoded), until - _now())
-        if found and not encoded.prepared.snapshot.recipe.stores_text:
+        if found and not encoded.prepared.snapshot.stores_text:
             fetch = partial(copy_context().run, self._fetch, encoded, results, counted)
             return await asyncio.wrap_future(self.restoring.submit(fetch))
         return await asyncio.to_thread(self._fetch, encoded, results, counted)
 
-    async def _results(self, request: SearchRequest, until: float) -> tuple[Encoded, Found]:
+    async def _results(self, request: SearchRequest, until: float) -> tuple[AnyEncoded, RankedRows]:
         encoded = await self._encoded(request)
-        if encoded.prepared.plan is None:
+        if encoded.prepared.aggregation is None:
             return encoded, await asyncio.wrap_future(self._scan.submit(_Queued(encoded)))
         return encoded, await self._scanned_alone(encoded, until)
 
-    async def _scanned_alone(self, encoded: Encoded, until: float) -> Found:
+    async def _scanned_alone(self, encoded: AnyEncoded, until: float) -> RankedRows:
         """The results of a search for all hits: not in the lane of others, which it would hold for seconds."""
         (found,) = await self._count.run(lambda: scan([encoded]), until - _now())
         return found
 
-    async def _verified(self, encoded: Encoded, found: Found, until: float) -> Ordered:
-        """The results in the order of the second look; as they were found if its lane has no room or no time."""
+    async def _verified(self, encoded: AnyEncoded, found: RankedRows, until: float) -> Ordered:
+        """The results in the order of verification; as they were found if its lane has no room or no time."""
         prepared = encoded.prepared
-        if not prepared.verified:
+        if not prepared.verification.count:
             return Ordered(found)
         # Without verdicts nothing would be kept, or the page before was in their order.
-        needed = None not in prepared.kept or prepared.start.judged
+        needed = None not in prepared.verification.kept or prepared.page.judged
         left = (until - _now()) * VERIFY_SHARE
         limit = asyncio.timeout(None if needed else left)
         try:
@@ -161,11 +162,11 @@ class SearchLanes:
                 raise
             return Ordered(found, verified=False)
 
-    async def _encoded(self, request: SearchRequest) -> Encoded:
+    async def _encoded(self, request: SearchRequest) -> AnyEncoded:
         prepared = await asyncio.to_thread(self._service.prepare, request)
         return await asyncio.wrap_future(self._encode.submit(_Queued(prepared)))
 
-    def _fetch(self, encoded: Encoded, results: Ordered, counted: Counted) -> SearchAnswer:
+    def _fetch(self, encoded: AnyEncoded, results: Ordered, counted: Counted) -> SearchAnswer:
         started = time.perf_counter()
         answer = finish(encoded, results, counted)
         self._observe("fetch", time.perf_counter() - started)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from app.answers import described
-from app.search.types import Hit
+from app.search.answers import Hit
 from indexer.filters.expression import Field
 from models.types import JsonValue
 

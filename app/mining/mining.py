@@ -10,13 +10,13 @@ from typing import Final, Self
 from app.mining.copies import Copy, near_copies
 from app.requests import MiningRequest, SearchRequest
 from app.search import literal
-from app.search.answers import UsedThreshold
-from app.search.arranging import check_keys
-from app.search.keys import field_of
+from app.search.aggregation.keys import field_of
+from app.search.aggregation.stage import check_keys
+from app.search.answers import Hit, UsedThreshold
 from app.search.mode import AnyMode, available_mode
-from app.search.service import Encoded, Prepared, SearchService, encode, prepare
+from app.search.request_plan import AnyEncoded, AnyPrepared, plan_of
+from app.search.service import SearchService, encode
 from app.search.threshold import used_threshold
-from app.search.types import Hit
 from app.services import Services
 from indexer.engine.snapshot import Snapshot
 from indexer.filters.expression import Field
@@ -25,7 +25,7 @@ from indexer.store import Store
 from indexer.tuning import Tuning
 from models.errors import InvalidInput
 from models.interruption import checked
-from models.text.folding import words
+from models.text.words import words
 
 # Phrases whose texts are encoded together.
 _ENCODED: Final = 256
@@ -51,7 +51,7 @@ class Mining:
     """The phrases of one request, encoded, and one generation of their collection."""
 
     def __init__(
-        self, request: MiningRequest, snapshot: Snapshot, phrases: Sequence[Encoded], search: SearchService
+        self, request: MiningRequest, snapshot: Snapshot, phrases: Sequence[AnyEncoded], search: SearchService
     ) -> None:
         self.request = request
         self.names = [phrase.label for phrase in request.phrases]
@@ -71,7 +71,7 @@ class Mining:
     def copies(self) -> Iterator[Copy]:
         """The near-copies among the phrases."""
         first = self._phrases[0].prepared
-        vectors = first.mode.text_vectors([phrase.query for phrase in self._phrases])
+        vectors = first.mode.countable.text_vectors([phrase.query for phrase in self._phrases])
         folded = [words(phrase.text, first.snapshot.recipe.text) for phrase in self.request.phrases]
         return near_copies(self.names, folded, vectors, self.request.copies_from)
 
@@ -85,7 +85,7 @@ class Mining:
             start += len(batch)
             size = min(2 * size, _MOST) if hits <= _HITS // 2 else max(size // 2, 1) if hits > _HITS else size
 
-    def _mined(self, batch: Sequence[Encoded], names: Sequence[str]) -> tuple[list[MinedHits], int]:
+    def _mined(self, batch: Sequence[AnyEncoded], names: Sequence[str]) -> tuple[list[MinedHits], int]:
         first, limit = batch[0].prepared, self.request.limit
         queries, terms = [each.query for each in batch], [each.prepared.terms for each in batch]
         found = literal.search(self._snapshot, first.mode, queries, terms, first.selection, exhaustive=True)
@@ -124,11 +124,11 @@ class MiningService:
         """
         started = time.perf_counter()
         snapshot, mode, tuning = self._opened(request)
-        phrases: list[Encoded] = []
+        phrases: list[AnyEncoded] = []
         for searches in checked(_batches(request.searches())):
             with _located(len(phrases)) as prepared:
                 for search in searches:
-                    prepared.append(prepare(search, mode, snapshot, tuning, started))
+                    prepared.append(plan_of(search, snapshot, mode, tuning, started))
             _require_threshold(prepared[0].threshold)
             phrases += encode(prepared)
         return Mining(request, snapshot, phrases, self._search)
@@ -156,9 +156,9 @@ def _batches(searches: list[SearchRequest]) -> Iterator[list[SearchRequest]]:
 
 
 @contextmanager
-def _located(begin: int) -> Iterator[list[Prepared]]:
+def _located(begin: int) -> Iterator[list[AnyPrepared]]:
     """A list to fill; an error that names the text names the phrase, the first one that is not in the list."""
-    prepared: list[Prepared] = []
+    prepared: list[AnyPrepared] = []
     try:
         yield prepared
     except InvalidInput as error:

@@ -240,11 +240,11 @@ class PhraseService:
             if draft.likely_only:
                 self._verifier(target)
             return draft
-        even = self._verifier(target, "threshold").even
-        return replace(draft, threshold=even, threshold_on="raw", likely_only=True)
+        decision_point = self._verifier(target, "threshold").decision_point
+        return replace(draft, threshold=decision_point, threshold_on="raw", likely_only=True)
 
     def _verifier(self, target: Collection, field: str = "likely_only") -> "Verifier":
-        verifier = self._store.verifier(target.recipe) if target.recipe.stores_text else None
+        verifier = self._store.verifier(target.recipe)
         if verifier is None:
             instead = "Leave likely_only out" if field == "likely_only" else "Give a number"
             raise InvalidInput(
@@ -294,8 +294,7 @@ def _with_neighbours(found: MatchEvent, located: Located, collection: str, conte
     segment, document, span = located.view.segment, located.document, found.span
     length = int(segment.text_starts[document + 1] - segment.text_starts[document])
     sides = CharSpan(max(0, span.start - context), span.start), CharSpan(span.end, min(length, span.end + context))
-    stored = segment.recipe.stores_text
-    before, after = (segment.text(document, side) if stored else "" for side in sides)
+    before, after = (segment.stored_text(document, side) for side in sides)
     link = f"/collections/{collection}/documents/{quote(found.document_id, safe='')}"
     place = {"match": found.id, "start": span.start, "end": span.end, "text": found.text or ""}
     return converted(found, MatchText, **place, before=before, after=after, link=link)

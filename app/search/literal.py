@@ -14,7 +14,7 @@ from jaxtyping import Float
 
 from app.requests import SearchRequest
 from app.search.answers import Arranged, KeyCounts
-from app.search.mode import AnyMode, BatchQuery, Counts, Scored, ScoredRows
+from app.search.mode import AnyMode, BatchQuery, Counts, Mode, Query, Scored, ScoredRows, selection_of
 from indexer.engine.named_spans import NamedSpan
 from indexer.engine.place import ScoredSpan
 from indexer.engine.query import EVERYTHING, Selection
@@ -24,14 +24,14 @@ from indexer.engine.snapshot import Snapshot
 from indexer.types import Recipe
 from indexer.words.literal import BELOW, EXACT, LiteralRows, LiteralUnit, Occurrences, Terms, is_occurrence
 from indexer.words.recipe import has_words
-from models.text.folding import words
+from models.text.words import words
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RankedRows:
     """The results of one query, best first, as rows of segments, and its part of the total of all segments.
 
-    If they were arranged (``app.search.arranging``), ``copies`` has the number of results that each stands for.
+    If they were arranged (``app.search.aggregation.stage``), ``copies`` has the number of results that each stands for.
     """
 
     rows: list[SpanRow]
@@ -47,25 +47,25 @@ class Found:
 def terms_of(mode: AnyMode, request: SearchRequest, recipe: Recipe) -> Terms:
     """The folded words of a request whose occurrences rank first; none where the floor does not apply."""
     by_cosine = request.ranking == "cosine" and mode.accepts.ranking
-    if request.text is None or by_cosine or not mode.is_literal or not has_words(recipe):
+    if request.text is None or by_cosine or not mode.presented.is_literal or not has_words(recipe):
         return ()
     return words(request.text, recipe.text)
 
 
 def search(
     snapshot: Snapshot,
-    mode: AnyMode,
-    queries: Sequence[object],
+    mode: Mode[Any, Query],
+    queries: Sequence[Query],
     terms: Sequence[Terms],
     selection: Selection,
     *,
     exhaustive: bool = False,
-) -> list[Found]:
+) -> list[RankedRows]:
     """The results of every query: those with its own words, and after them what the mode finds.
 
     ``exhaustive`` computes the same in the way that suits many queries whose results over the floor are all wanted.
     """
-    query_of = partial(mode.exhaustive_query if exhaustive else mode.segment_query, snapshot)
+    query_of = partial(mode.countable.exhaustive_query if exhaustive else mode.segment_query, snapshot)
     literal = _occurrences(snapshot, mode, terms, selection) if any(terms) else None
     if literal and _unit(mode, selection) == "span" and selection.group_by == "span":
         return _beside(snapshot, query_of, queries, terms, selection, literal)
@@ -75,25 +75,25 @@ def search(
         parts = [rows[number] for rows in mapped.parts]
         if literal and terms[number]:
             parts = [of[number].applied(rows, selection) for of, rows in zip(literal, parts, strict=True)]
-        found.append(Found(choose(snapshot, parts, selection), mapped.total_of(number)))
+        found.append(RankedRows(choose(snapshot, parts, selection), mapped.total_of(number)))
     return found
 
 
 def _beside(
     snapshot: Snapshot,
-    query_of: Callable[[Sequence[object], Selection], BatchQuery],
-    queries: Sequence[object],
+    query_of: Callable[[Sequence[Query], Selection], BatchQuery],
+    queries: Sequence[Query],
     terms: Sequence[Terms],
     selection: Selection,
     literal: Sequence[Sequence[LiteralRows]],
-) -> list[Found]:
+) -> list[RankedRows]:
     """Free spans: the occurrences, and of the spans that a search finds without them those that overlap none.
 
     The search is left out for a query with enough occurrences, and wider than the selection if occurrences take the
     place of some of its spans.
     """
     results = [
-        Found(choose(snapshot, [rows[number].spans for rows in literal], selection), None)
+        RankedRows(choose(snapshot, [rows[number].spans for rows in literal], selection), None)
         for number in range(len(queries))
     ]
     left = [number for number, found in enumerate(results) if len(found) < selection.top_k]
@@ -108,7 +108,7 @@ def _beside(
             if terms[number]:
                 parts = (of[number].beside(rows) for of, rows in zip(literal, _parts(snapshot, found), strict=True))
                 found = choose(snapshot, list(parts), selection)
-            results[number] = Found(found[: selection.top_k], mapped.total_of(at))
+            results[number] = RankedRows(found[: selection.top_k], mapped.total_of(at))
             if len(found) < selection.top_k and not is_complete:
                 incomplete.append(number)
         left, top_k = incomplete, 2 * top_k
@@ -116,10 +116,10 @@ def _beside(
 
 
 def count(
-    snapshot: Snapshot, mode: AnyMode, query: object, terms: Terms, floor: float | None, selection: Selection
+    snapshot: Snapshot, mode: Mode[Any, Query], query: Query, terms: Terms, floor: float | None, selection: Selection
 ) -> Counts:
     """The best result of every document, and the spans over the floor, scored as :func:`search` scores them."""
-    parts = snapshot.map(mode.counting_query(snapshot, query, floor, selection), selection).parts
+    parts = snapshot.map(mode.countable.counting_query(snapshot, query, floor, selection), selection).parts
     literal = [of for (of,) in _occurrences(snapshot, mode, [terms], selection)] if terms else [None] * len(parts)
     is_free = _unit(mode, selection) == "span"
     best: list[SpanRows] = []
@@ -132,28 +132,32 @@ def count(
         best.append(rows[0] if is_selected and of is None else best_of_documents(segment, rows[0]))
         if floor is not None:
             above.append(rows[-1] if is_selected else over_floor(segment, rows[-1], floor))
-    has_spans = floor is not None and mode.unit == "span"
+    has_spans = floor is not None and mode.presented.unit == "span"
     documents = _scored_rows(snapshot, mode, best, terms)
     return Counts(documents, _scored_rows(snapshot, mode, above, terms) if has_spans else None)
 
 
 def text_cosines(
-    mode: AnyMode, queries: Sequence[object], texts: Sequence[object], terms: Sequence[tuple[Terms, Terms]]
+    mode: Mode[Any, Query], queries: Sequence[Query], texts: Sequence[Query], terms: Sequence[tuple[Terms, Terms]]
 ) -> Float[np.ndarray, " pairs"]:
     """The cosine of every query with a text of its own; ``terms`` are the words of both."""
-    cosines = mode.text_cosines(queries, texts)
+    cosines = mode.countable.text_cosines(queries, texts)
     for row, (of_query, of_text) in enumerate(terms):
         if of_query:
-            cosines[row] = EXACT if mode.is_literal_text(of_text, of_query) else min(cosines[row], BELOW)
+            cosines[row] = EXACT if mode.countable.is_literal_text(of_text, of_query) else min(cosines[row], BELOW)
     return cosines
 
 
 def span_cosines(
-    snapshot: Snapshot, mode: AnyMode, queries: Sequence[object], spans: Sequence[NamedSpan], terms: Sequence[Terms]
+    snapshot: Snapshot,
+    mode: Mode[Any, Query],
+    queries: Sequence[Query],
+    spans: Sequence[NamedSpan],
+    terms: Sequence[Terms],
 ) -> Float[np.ndarray, " spans"]:
     """The cosine of every stored span, or of the whole span around it, with the query that it names."""
-    cosines = mode.span_cosines(snapshot, queries, spans)
-    selection = mode.selection(SearchRequest("", mode=mode.name), None)
+    cosines = mode.countable.span_cosines(snapshot, queries, spans)
+    selection = selection_of(mode, SearchRequest("", mode=mode.name), None)
     occurrences = Occurrences(tuple(terms), _unit(mode, selection), _across(mode, selection))
     for row, span in enumerate(spans):
         of_query = terms[span.query]
@@ -179,12 +183,12 @@ def _is_exact(span: NamedSpan, terms: Terms, occurrences: Occurrences) -> bool:
 
 def _unit(mode: AnyMode, selection: Selection) -> LiteralUnit:
     """The hit at an occurrence."""
-    return "document" if mode.unit == "document" else selection.boundary or mode.whole or "span"
+    return "document" if mode.presented.unit == "document" else selection.boundary or mode.presented.whole or "span"
 
 
 def _across(mode: AnyMode, selection: Selection) -> bool:
     """True if an occurrence that no single whole span holds is a hit, too: if whole spans were not asked for."""
-    return mode.unit == "span" and selection.boundary is None
+    return mode.presented.unit == "span" and selection.boundary is None
 
 
 def _occurrences(
@@ -217,7 +221,7 @@ def _scored_rows(snapshot: Snapshot, mode: AnyMode, parts: Sequence[SpanRows], t
     def row(number: int) -> Scored:
         part = int(np.searchsorted(ends, number, side="right"))
         span = parts[part].row(number - int(ends[part]))
-        return mode.result(scored(snapshot, span, terms))
+        return mode.presented.hit(*snapshot.texts.placed([scored(snapshot, span, terms)]))
 
     return ScoredRows(cosines, row)
 

@@ -1,12 +1,11 @@
 """A search from request to answer, in the order in which it happens.
 
-``prepare`` checks the request against the collection and tokenizes it, ``encode`` computes query vectors, ``scan``
+``prepare`` plans the request over the collection, ``encode`` computes query vectors, ``scan``
 reads the snapshot and applies the literal floor, ``verify`` reads the best hits beside the phrase, ``finish`` reads
 texts. ``encode``, ``scan`` and ``verify`` take many requests at once, because many cost little more than one. The
-differences between modes are in :class:`app.search.mode.SearchMode`.
+differences between modes are in :class:`app.search.mode.Mode`.
 """
 
-import json
 import time
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -15,72 +14,36 @@ from dataclasses import dataclass, replace
 from typing import Final, Self, TypeVar
 
 from app.requests import MAX_EXPORT, SearchRequest
-from app.search import literal, verifying
-from app.search.accepting import check_accepted
-from app.search.answers import Filtered, LikelyMatches, SearchAnswer, Total, UsedThreshold
-from app.search.arranging import Plan, arranged, plan_of
-from app.search.estimating import Estimate, likely_matches
-from app.search.literal import Found
-from app.search.marking import marked_places
-from app.search.mode import AnyMode, Counts, Modes, ScoredRows, available_mode, load_modes
-from app.search.pages import Start, check_list, cursor_of, start_of
-from app.search.threshold import cosine_floor, no_number, reaching, used_threshold
-from app.search.types import Hit
-from app.search.verifying import Ordered, Results, SecondLook, VerifierOf, no_verifier
-from app.search.wordless import notice_of
+from app.search import literal
+from app.search.aggregation.stage import aggregated
+from app.search.answers import Filtered, Hit, LikelyMatches, SearchAnswer, Total, UsedThreshold
+from app.search.literal import RankedRows
+from app.search.mode import Counts, Modes, Query, Read, ScoredRows, available_mode, load_modes
+from app.search.paging import cursor_of, page_of
+from app.search.reading import notice_of
+from app.search.request_plan import AnyEncoded, AnyPrepared, Encoded, Prepared, plan_of
+from app.search.threshold import reaching
+from app.search.verification.estimating import Estimate, likely_matches
+from app.search.verification.marking import marked_places
+from app.search.verification.ordering import Ordered, ordered, with_verdict
+from app.search.verification.stage import HitVerifier, Results, VerifierOf, no_verifier
 from app.services import Services
 from indexer.engine.place import Place
-from indexer.engine.query import EVERYTHING, Filter, Selection
+from indexer.engine.query import EVERYTHING, Filter
 from indexer.engine.rows import SpanRow
 from indexer.engine.snapshot import Snapshot
 from indexer.errors import SegmentsUnreachable
 from indexer.reading.document_rows import count_passing
 from indexer.reading.filter_fields import check_fields
 from indexer.store import Store
-from indexer.tuning import Tuning, check_threshold
+from indexer.tuning import Tuning
 from indexer.types import Recipe
-from indexer.words.literal import Terms
-from models.errors import InvalidInput
-from models.text.checks import unstorable
-from models.verifier.types import Verdict
 
 # Times that a search is answered again when segments were lost under it.
 AGAIN: Final = 2
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A checked request with its mode, snapshot and tuning.
-
-    ``query`` is the request as its mode has read it, ``terms`` its words whose occurrences rank first. The best
-    ``verified`` hits take the second look. Hits from ``start`` on are shown, of the list that the ``plan`` makes.
-    """
-
-    request: SearchRequest
-    mode: AnyMode
-    snapshot: Snapshot
-    tuning: Tuning
-    threshold: UsedThreshold
-    selection: Selection
-    query: object
-    terms: Terms
-    started: float
-    verified: int
-    start: Start
-    plan: Plan | None
-
-    @property
-    def kept(self) -> tuple[Verdict | None, ...]:
-        """The verdicts of hits that are kept."""
-        return verifying.kept_verdicts(self.request, self.threshold)
-
-    def require_number(self) -> None:
-        """Raise ``InvalidInput`` for a threshold that is not a number: it does not apply to hits that were not read."""
-        if self.threshold.source == "auto" and self.threshold.value is None:
-            raise no_number(self.mode.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,20 +62,12 @@ class Counted:
         return LikelyMatches(len(shown), of.number, (of.low, of.high))
 
 
-@dataclass(frozen=True, slots=True)
-class Encoded:
-    """A prepared request and its query as the mode has encoded it."""
-
-    prepared: Prepared
-    query: object
-
-
 class SearchService:
     """Answers searches over the collections of one store. ``verifier`` gives that of a recipe, if it has one."""
 
     def __init__(self, store: Store, modes: Modes, verifier: VerifierOf = no_verifier) -> None:
         self.modes = modes
-        self.second_look = SecondLook(verifier, modes.get("best_span"))
+        self.verifier = HitVerifier(verifier, modes.get("best_span"))
         self._store = store
 
     @classmethod
@@ -135,33 +90,33 @@ class SearchService:
         verified = self.verify(list(zip(encoded, scan(encoded), strict=True)))
         return [finish(item, results, self.counted(item)) for item, results in zip(encoded, verified, strict=True)]
 
-    def prepare(self, request: SearchRequest, *, check_filter: bool = True) -> Prepared:
+    def prepare(self, request: SearchRequest, *, check_filter: bool = True) -> AnyPrepared:
         """Open the collection's current snapshot and validate the request against it.
 
         A saved phrase's own filter may ask for keys that are still to come; it is not checked.
         """
         started = time.perf_counter()
         snapshot = self._store.snapshot(request.collection)
-        start = start_of(request, snapshot.generation.collection_id)
-        if start.generation is not None:
-            snapshot = self._store.snapshot_of(request.collection, start.generation)
+        page = page_of(request, snapshot.generation.collection_id)
+        if page.generation is not None:
+            snapshot = self._store.snapshot_of(request.collection, page.generation)
         if check_filter:
             check_fields(snapshot, request.filter)
         mode = available_mode(self.modes, request.mode, request.collection, snapshot.recipe)
         tuning = self._store.tunings.present(snapshot.collection, request.mode)  # not by an alias
-        return prepare(request, mode, snapshot, tuning, started, self.second_look, start)
+        return plan_of(request, snapshot, mode, tuning, started, self.verifier, page)
 
-    def verify(self, searched: Sequence[tuple[Encoded, Found]]) -> list[Ordered]:
+    def verify(self, searched: Sequence[tuple[AnyEncoded, RankedRows]]) -> list[Ordered]:
         """Read the best hits of every search beside its phrase, and order them by what they say."""
         return _batched(searched, lambda item: item[0].prepared.snapshot.recipe.encoder, self._verify_batch)
 
-    def _verify_batch(self, batch: Sequence[tuple[Encoded, Found]]) -> list[Ordered]:
-        read = (_read(encoded, found.rows[: encoded.prepared.verified]) for encoded, found in batch)
-        verdicts = self.second_look.verdicts(list(read))
+    def _verify_batch(self, batch: Sequence[tuple[AnyEncoded, RankedRows]]) -> list[Ordered]:
+        read = (_read(encoded, found.rows[: encoded.prepared.verification.count]) for encoded, found in batch)
+        verdicts = self.verifier.verdicts(list(read))
         pairs = zip(batch, verdicts, strict=True)
-        return [verifying.ordered(found, of, encoded.prepared.kept) for (encoded, found), of in pairs]
+        return [ordered(found, of, encoded.prepared.verification.kept) for (encoded, found), of in pairs]
 
-    def count(self, encoded: Encoded, floor: float | None) -> Counts:
+    def count(self, encoded: AnyEncoded, floor: float | None) -> Counts:
         """Count exactly and exhaustively what the request selects.
 
         Raises ``SegmentCorrupt`` if a segment is missing, and ``InvalidInput`` for a threshold that only verdicts know.
@@ -172,7 +127,7 @@ class SearchService:
         selection = replace(prepared.selection, top_k=EVERYTHING, floor=None, group_by="span")
         return literal.count(prepared.snapshot, prepared.mode, encoded.query, prepared.terms, floor, selection)
 
-    def counted(self, encoded: Encoded) -> Counted:
+    def counted(self, encoded: AnyEncoded) -> Counted:
         """The counts that a request asks for, of the whole collection: its hits exactly, likely matches by a sample.
 
         Raises ``SegmentCorrupt`` if a segment is missing.
@@ -184,22 +139,22 @@ class SearchService:
             total = total_of(counts, prepared.threshold, prepared.tuning)
         if prepared.request.estimate:
             prepared.snapshot.require_complete()
-            estimate = likely_matches(self.second_look, _read(encoded, ()), prepared.terms)
+            estimate = likely_matches(self.verifier, _read(encoded, ()), prepared.terms)
         return Counted(total, estimate)
 
-    def pages(self, encoded: Encoded, results: Found, limit: int, size: int) -> Iterator[tuple[Hit, ...]]:
+    def pages(self, encoded: AnyEncoded, results: RankedRows, limit: int, size: int) -> Iterator[tuple[Hit, ...]]:
         """The first ``limit`` hits of a request, ``size`` at a time: their texts are read one page after the other.
 
-        A request for likely hits has every page judged, in the order of the first look.
+        A request for likely hits has every page judged, in the order of the search.
         """
-        begin = encoded.prepared.start.place
+        begin = encoded.prepared.page.place
         last = min(begin + limit, len(results))
         for start in range(begin, last, size):
             end = min(start + size, last)
             rows = results.rows[start:end] if encoded.prepared.request.likely else []
-            (verdicts,) = self.second_look.verdicts([_read(encoded, rows)])
+            (verdicts,) = self.verifier.verdicts([_read(encoded, rows)])
             hits = presented(encoded, Ordered(results, verdicts, start), start, end)
-            yield tuple(hit for hit in hits if hit.verdict in encoded.prepared.kept)
+            yield tuple(hit for hit in hits if hit.verdict in encoded.prepared.verification.kept)
 
     def recipe(self, collection: str) -> tuple[str, Recipe]:
         """The own name of a collection, which an alias may name, and its recipe."""
@@ -207,69 +162,29 @@ class SearchService:
         return snapshot.collection, snapshot.recipe
 
 
-def prepare(
-    request: SearchRequest,
-    mode: AnyMode,
-    snapshot: Snapshot,
-    tuning: Tuning,
-    started: float,
-    second_look: SecondLook | None = None,
-    start: Start | None = None,
-) -> Prepared:
-    """Validate a request, and tokenize it."""
-    start = start or Start(request.offset)
-    if (request.text is None) == (request.vector is None):
-        raise InvalidInput("Give either text or vector.", field="text")
-    _refuse_unencodable(request)
-    is_auto = request.threshold == "auto"
-    if not is_auto:
-        check_threshold(request.threshold)
-    check_accepted(mode, request)
-    loading = time.perf_counter()
-    if request.text is not None:
-        mode.load(snapshot.recipe)
-    looking = second_look or SecondLook(no_verifier, None)
-    verified = 0 if start.judged is False else looking.count(request, mode, snapshot.recipe)
-    even = looking.even(request, mode, snapshot.recipe) if is_auto else None
-    started += time.perf_counter() - loading  # not part of the answer's time
-    query = mode.read(request, snapshot.recipe)
-    tuning = tuning.made_for(mode.score_fingerprint(request, snapshot.recipe))
-    used = used_threshold(request, tuning, even)
-    check_list(start, request, used)
-    plan = plan_of(request, mode, snapshot, used)
-    floor = None if used.value is None else cosine_floor(used.value, used.on, tuning)
-    selection = mode.selection(request, floor)
-    # One more than is shown says whether there are more. Of threshold auto, unlikely ones among those read are dropped.
-    shown = start.place + selection.top_k
-    most = (shown + verified if is_auto else max(shown, verified)) if plan is None else plan.limit
-    selection = replace(selection, top_k=most + 1)
-    terms = literal.terms_of(mode, request, snapshot.recipe)
-    return Prepared(request, mode, snapshot, tuning, used, selection, query, terms, started, verified, start, plan)
-
-
-def encode(prepared: Sequence[Prepared]) -> list[Encoded]:
+def encode(prepared: Sequence[AnyPrepared]) -> list[AnyEncoded]:
     """Encode queries; texts for the same encoder share a forward pass."""
     queries = _batched(prepared, _encoding_key, _encode_batch)
     return [Encoded(item, query) for item, query in zip(prepared, queries, strict=True)]
 
 
-def scan(encoded: Sequence[Encoded]) -> list[Found]:
+def scan(encoded: Sequence[AnyEncoded]) -> list[RankedRows]:
     """Search; requests for the same selection from the same snapshot share a pass over memory."""
     results = _batched(encoded, _scanning_key, _scan_batch)
-    return [_arranged(item.prepared, found) for item, found in zip(encoded, results, strict=True)]
+    return [_aggregated(item.prepared, found) for item, found in zip(encoded, results, strict=True)]
 
 
-def _arranged(prepared: Prepared, found: Found) -> Found:
-    if prepared.plan is None:
+def _aggregated(prepared: AnyPrepared, found: RankedRows) -> RankedRows:
+    if prepared.aggregation is None:
         return found
-    return arranged(prepared.plan, prepared.snapshot, found, prepared.threshold, prepared.tuning)
+    return aggregated(prepared.aggregation, prepared.snapshot, found, prepared.threshold, prepared.tuning)
 
 
-def finish(encoded: Encoded, results: Ordered, counted: Counted = Counted()) -> SearchAnswer:
+def finish(encoded: AnyEncoded, results: Ordered, counted: Counted = Counted()) -> SearchAnswer:
     """Read texts and metadata, and drop hits that are below the threshold after rounding."""
     prepared = encoded.prepared
     snapshot, used, request = prepared.snapshot, prepared.threshold, prepared.request
-    begin = prepared.start.place
+    begin = prepared.page.place
     hits = presented(encoded, results, begin, begin + request.top_k)
     took_ms = round((time.perf_counter() - prepared.started) * 1000, 3)
     return SearchAnswer(
@@ -283,21 +198,21 @@ def finish(encoded: Encoded, results: Ordered, counted: Counted = Counted()) -> 
         results.verified,
         counted.likely(hits),
         notice_of(request.text),
-        results.found.arranged,
-        results.found.counts,
+        results.ranked.arranged,
+        results.ranked.counts,
         next_cursor(prepared, results),
     )
 
 
-def next_cursor(prepared: Prepared, results: Ordered) -> str | None:
+def next_cursor(prepared: AnyPrepared, results: Ordered) -> str | None:
     """The cursor behind the hits of a request; None if there are no more, or they are too many."""
-    place = prepared.start.place + prepared.request.top_k
-    more = place < len(results.found)
+    place = prepared.page.place + prepared.request.top_k
+    more = place < len(results.ranked)
     return cursor_at_place(prepared, place, judged=results.verified is not False) if more else None
 
 
-def cursor_at_place(prepared: Prepared, place: int, *, judged: bool) -> str | None:
-    """The cursor of a place in a list, which took the second look or went without it.
+def cursor_at_place(prepared: AnyPrepared, place: int, *, judged: bool) -> str | None:
+    """The cursor of a place in a list, which is verified or not.
 
     None where none leads: so far, and for texts that came with the request, which have no pages.
     """
@@ -307,16 +222,17 @@ def cursor_at_place(prepared: Prepared, place: int, *, judged: bool) -> str | No
     return cursor_of(prepared.request, generation, prepared.threshold, place, judged=judged)
 
 
-def presented(encoded: Encoded, results: Ordered, start: int, end: int) -> tuple[Hit, ...]:
+def presented(encoded: AnyEncoded, results: Ordered, start: int, end: int) -> tuple[Hit, ...]:
     """The hits of results from ``start`` to ``end``, less those that are below the threshold after rounding."""
-    prepared, found = encoded.prepared, results.found
+    prepared, found = encoded.prepared, results.ranked
     rows = found.rows[start:end]
     copies = [None if found.copies is None else found.copies[row] for row in rows]
     shown = _marked(prepared, results, start, end)
     spans = [replace(literal.scored(prepared.snapshot, row, prepared.terms), shown=shown.get(row)) for row in rows]
-    hits = prepared.mode.present(prepared.request, encoded.query, spans, prepared.tuning, found.total)
+    placed = prepared.snapshot.texts.placed(spans)
+    hits = prepared.mode.presented.present(prepared.request, encoded.query, placed, prepared.tuning, found.total)
     marked = (
-        verifying.told(
+        with_verdict(
             replace(hit, rank=start + hit.rank, match="exact" if span.exact else None, copies=copies[at]),
             results.of(start + at),
             prepared.request.offset_unit,
@@ -327,19 +243,19 @@ def presented(encoded: Encoded, results: Ordered, start: int, end: int) -> tuple
     return tuple(hit for hit in marked if used.value is None or getattr(hit, used.on) >= used.value)
 
 
-def _marked(prepared: Prepared, results: Ordered, start: int, end: int) -> dict[SpanRow, Place | None]:
-    """The places that are shown of results that took the second look; None for those shown as they were found."""
+def _marked(prepared: AnyPrepared, results: Ordered, start: int, end: int) -> dict[SpanRow, Place | None]:
+    """The places that are shown of results that were read; None for those shown as they were found."""
     last = results.first + len(results.verdicts)
     judged, shown = (
-        results.found.rows[results.first : last],
-        results.found.rows[max(start, results.first) : min(end, last)],
+        results.ranked.rows[results.first : last],
+        results.ranked.rows[max(start, results.first) : min(end, last)],
     )
     places = marked_places(prepared.request, prepared.mode, prepared.snapshot, shown, judged)
     return dict(zip(shown, places, strict=True))
 
 
-def _read(encoded: Encoded, rows: Sequence[SpanRow]) -> Results:
-    """Results for the second look."""
+def _read(encoded: AnyEncoded, rows: Sequence[SpanRow]) -> Results:
+    """Results to be read."""
     prepared = encoded.prepared
     return Results(prepared.request, prepared.mode, prepared.snapshot, encoded.query, rows)
 
@@ -361,22 +277,22 @@ def filtered(snapshot: Snapshot, filter: Filter) -> Filtered | None:
     return Filtered(counted.passing, counted.live, counted.unknown_keys)
 
 
-def _encoding_key(prepared: Prepared) -> Hashable:
+def _encoding_key(prepared: AnyPrepared) -> Hashable:
     recipe = prepared.snapshot.recipe
     return prepared.mode.name, recipe.encoder, prepared.mode.fingerprint(recipe)
 
 
-def _encode_batch(batch: Sequence[Prepared]) -> list[object]:
+def _encode_batch(batch: Sequence[Prepared[Read, Query]]) -> list[Query]:
     first = batch[0]
     return first.mode.encode([item.query for item in batch], first.snapshot.recipe)
 
 
-def _scanning_key(encoded: Encoded) -> Hashable:
+def _scanning_key(encoded: AnyEncoded) -> Hashable:
     prepared = encoded.prepared
     return prepared.mode.name, id(prepared.snapshot), prepared.selection.key, prepared.request.ranking
 
 
-def _scan_batch(batch: Sequence[Encoded]) -> list[Found]:
+def _scan_batch(batch: Sequence[AnyEncoded]) -> list[RankedRows]:
     first, queries = batch[0].prepared, [item.query for item in batch]
     return literal.search(first.snapshot, first.mode, queries, [item.prepared.terms for item in batch], first.selection)
 
@@ -396,11 +312,3 @@ def _batched(
     for group in numbers.values():
         results |= dict(zip(group, process([items[number] for number in group]), strict=True))
     return [results[number] for number in range(len(items))]
-
-
-def _refuse_unencodable(request: SearchRequest) -> None:
-    filter = json.dumps([dict(request.filter.document), dict(request.filter.part)], ensure_ascii=False)
-    for field, value in (("text", request.text or ""), ("filter", filter)):
-        reason = unstorable(value, nul=True)
-        if reason is not None:
-            raise InvalidInput(f"The {field} holds {reason}.", hint="Send UTF-8.", field=field)

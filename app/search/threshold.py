@@ -10,10 +10,10 @@ from models.errors import InvalidInput
 from models.ops.similarity import raws
 
 
-def used_threshold(request: SearchRequest, tuning: Tuning, even: float | None = None) -> UsedThreshold:
+def used_threshold(request: SearchRequest, tuning: Tuning, decision_point: float | None = None) -> UsedThreshold:
     """The threshold that applies to a request: its own, else the collection's, else none.
 
-    ``even`` is the raw that ``auto`` stands for. It is None in a mode with another scale, where verdicts alone decide.
+    ``decision_point`` is the raw that ``auto`` stands for, None in a mode with another scale, where verdicts decide.
 
     >>> from indexer.tuning import Threshold
     >>> used_threshold(SearchRequest("calls", text="a"), Tuning(Threshold(0.8, "score", raw=0.8)))
@@ -21,7 +21,7 @@ def used_threshold(request: SearchRequest, tuning: Tuning, even: float | None = 
     """
     threshold = tuning.present_threshold
     if request.threshold == "auto":
-        return UsedThreshold(even, "raw", "auto", tuning.calibration_id)
+        return UsedThreshold(decision_point, "raw", "auto", tuning.calibration_id)
     if request.threshold is not None:
         return UsedThreshold(request.threshold, request.threshold_on, "request", tuning.calibration_id)
     if threshold is not None:

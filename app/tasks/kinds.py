@@ -85,7 +85,9 @@ def run_reindex(context: TaskContext) -> Mapping[str, JsonValue]:
     from app.collections.reindexing import Reindexing
     from indexer.indexing.pipeline import JobHooks
 
-    job = Reindexing.of(context.services, context.collection, CollectionOptions(**context.options))
+    # None says nothing; it may stand for an option of a plug-in that is no longer installed.
+    given = {name: value for name, value in context.options.items() if value is not None}
+    job = Reindexing.of(context.services, context.collection, CollectionOptions(**given))
     total = context.services.store.catalog.collection(context.collection).documents
     most = 0
 

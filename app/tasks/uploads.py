@@ -144,8 +144,8 @@ def _next_size(characters: int, seconds: float) -> int:
 class UploadLines:
     """The lines of a body, or the records of a file that has a ``name``.
 
-    Iterate once; ``read_bytes`` of ``total_bytes`` says how far. An error of the operating system that a table meets is
-    one of the machine; readers of other files also raise them for files that are broken.
+    Iterate once; ``read_bytes`` of ``total_bytes`` says how far. An error of the operating system is raised: the body
+    is the server's own, and is kept.
     """
 
     def __init__(
@@ -160,7 +160,7 @@ class UploadLines:
     ) -> None:
         self._path, self._packed = path, packed
         are_lines = format == "ndjson" and not name
-        self._source = None if are_lines else Source(path, table, name=name or "The table", is_sound=not name)
+        self._source = None if are_lines else Source(path, table, name=name or "The table", is_sound=True)
         self._file: BinaryIO | None = None
         self.total_bytes = total_bytes
 

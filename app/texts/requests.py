@@ -139,5 +139,5 @@ class SpansRequest(HitOptions, VerifyOptions):
 
     @property
     def read(self) -> int:
-        """The number of best spans that the second look reads."""
+        """The number of best spans that the verifier reads."""
         return self._read(is_asked=self.threshold == "auto")

@@ -6,8 +6,7 @@ from typing import Annotated, ClassVar
 from pydantic import ConfigDict
 
 from app.answers import described, optional
-from app.search.answers import UsedThreshold, Verified
-from app.search.types import Hit
+from app.search.answers import Hit, UsedThreshold, Verified
 from models.errors import InvalidInput
 from models.types import Document
 

@@ -11,23 +11,26 @@ from copy import copy
 from dataclasses import dataclass, fields, replace
 from heapq import nsmallest
 from itertools import islice
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import numpy as np
 
 from app.encoders.default_calibrations import default_tuning
 from app.encoders.encoders import Encoders
-from app.requests import SearchRequest, SpanChoice, with_second_look
-from app.search.answers import Verified
-from app.search.marking import marked_places
-from app.search.mode import AnyMode, load_modes
-from app.search.service import Encoded, Prepared, encode, finish, prepare, scan
-from app.search.types import Hit
-from app.search.verifying import Ordered, Results, SecondLook, clauses_of, kept_verdicts, order_of, summary_of, told
+from app.requests import SearchRequest, SpanChoice, with_verification
+from app.search.answers import Hit, Verified
+from app.search.mode import Mode, load_modes
+from app.search.request_plan import AnyEncoded, AnyPrepared, plan_of
+from app.search.service import encode, finish, scan
+from app.search.span_queries import SpanQuery
+from app.search.verification.marking import marked_places
+from app.search.verification.ordering import Ordered, Verification, order_of, summary_of, with_verdict
+from app.search.verification.stage import HitVerifier, Results, clauses_of
 from app.services import Services
 from app.texts.requests import MAX_PHRASES, SpansRequest
 from app.texts.span_answers import SpansAnswer, TextHit, TextSpans, check_size
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.snapshot import Snapshot
+from indexer.engine.views import SegmentView
 from indexer.indexing.text_segments import segments_in_memory
 from indexer.kernels import on_one_thread
 from indexer.types import Generation, Recipe
@@ -35,7 +38,7 @@ from indexer.words.recipe import with_words
 from models.errors import InvalidInput, SpanseekError
 from models.fields import converted
 from models.types import Document, SpanBounds
-from models.verifier.types import Pair, Verdict
+from models.verifier.types import Pair
 
 # Characters of texts that are encoded together; a longer text is alone.
 _SLICE = 16_000
@@ -48,14 +51,13 @@ _ALL_LIVE = np.zeros(0, np.int64)
 class Phrases:
     """The encoded phrases of a request, each the query of a search, and the recipe of the texts.
 
-    Of every phrase the best ``verified`` hits take the second look; hits of other verdicts than ``kept`` are left out.
+    ``verification`` is that of every phrase.
     """
 
-    queries: tuple[Encoded, ...]
+    queries: tuple[AnyEncoded, ...]
     recipe: Recipe
     started: float
-    verified: int
-    kept: tuple[Verdict | None, ...]
+    verification: Verification
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +82,8 @@ class FoundSpans:
 
     @property
     def pairs(self) -> list[Pair]:
-        """Each with its phrase, as the second look reads them."""
-        return [clauses_of(each, each.mode.span_query(each.query))[0].pair for each in self.results]
+        """Each with its phrase, as the verifier reads them."""
+        return [clauses_of(each, each.query)[0].pair for each in self.results]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +120,11 @@ class SpanService:
     ``mode`` searches the segments; its hits are spans.
     """
 
-    def __init__(self, encoders: Encoders, encoder: str, mode: AnyMode) -> None:
+    def __init__(self, encoders: Encoders, encoder: str, mode: Mode[Any, SpanQuery]) -> None:
         self._encoders = encoders
         self._encoder = encoder
         self._mode = mode
-        self._second_look = SecondLook(lambda recipe: encoders.verifier(recipe), mode)
+        self._verifier = HitVerifier(lambda recipe: encoders.verifier(recipe), mode)
 
     @classmethod
     def of(cls, services: Services) -> Self:
@@ -156,10 +158,10 @@ class SpanService:
         encoder = self._encoders.load(self._encoder)
         recipe = with_words(Recipe(self._encoder, encoder.fingerprint, encoder.dim, _bounds(request.spans)))
         prepared = [self._prepare(request, number, recipe, started) for number in range(len(request.phrases))]
-        looked_at = with_second_look(converted(request, SearchRequest, collection="", text=request.phrases[0]))
-        verified = self._second_look.count(looked_at, self._mode, recipe)
-        kept = kept_verdicts(looked_at, prepared[0].threshold)
-        return Phrases(tuple(encode(prepared)), recipe, started, verified, kept)
+        looked_at = with_verification(converted(request, SearchRequest, collection="", text=request.phrases[0]))
+        count = self._verifier.count(looked_at, self._mode, recipe)
+        verification = Verification.of(count, looked_at, prepared[0].threshold)
+        return Phrases(tuple(encode(prepared)), recipe, started, verification)
 
     def search(self, phrases: Phrases, part: Slice) -> Iterator[Searched]:
         """The best spans of some texts, in steps of about a second, between which other work may come."""
@@ -174,34 +176,32 @@ class SpanService:
             yield Searched(step.characters, texts)
 
     def answer(self, phrases: Phrases, results: Sequence[FoundSpans]) -> SpansAnswer:
-        """The answer with the results of all texts, of which the best hits take the second look."""
-        verified = self._verify(phrases, results) if phrases.verified else None
+        """The answer with the results of all texts, of which the best hits are verified."""
+        verified = self._verify(phrases, results) if phrases.verification.count else None
         texts = tuple(TextSpans(text.id, _kept(phrases, text.hits)) for text in results)
         took_ms = round((time.perf_counter() - phrases.started) * 1000, 3)
         return SpansAnswer(texts, phrases.queries[0].prepared.threshold, took_ms, verified)
 
     def _verify(self, phrases: Phrases, results: Sequence[FoundSpans]) -> tuple[Verified, ...]:
-        """Let the best hits of every phrase take the second look."""
+        """Verify the best hits of every phrase."""
         numbers = range(len(phrases.queries))
         found = [list(_hits_of(results, phrase)) for phrase in numbers]
-        best = [nsmallest(phrases.verified, hits, key=_raw_first) for hits in found]
+        best = [nsmallest(phrases.verification.count, hits, key=_raw_first) for hits in found]
         read = [hit for hits in best for hit in hits]
-        verdicts = [
-            verdict for (verdict,) in self._second_look.verdicts([text.results[number] for text, number in read])
-        ]
+        verdicts = [verdict for (verdict,) in self._verifier.verdicts([text.results[number] for text, number in read])]
         unit = phrases.queries[0].prepared.request.offset_unit
         for (text, number), verdict in zip(read, verdicts, strict=True):
-            text.hits[number] = told(_marked(phrases, text, number), verdict, unit)
+            text.hits[number] = with_verdict(_marked(phrases, text, number), verdict, unit)
         said = iter(verdicts)
         there = [len(found[phrase]) + any(phrase in text.cut for text in results) for phrase in numbers]
         return tuple(summary_of(list(islice(said, len(hits))), all_) for hits, all_ in zip(best, there, strict=True))
 
-    def _prepare(self, request: SpansRequest, number: int, recipe: Recipe, started: float) -> Prepared:
+    def _prepare(self, request: SpansRequest, number: int, recipe: Recipe, started: float) -> AnyPrepared:
         """The search for one phrase; the texts to search follow."""
         tuning = default_tuning(self._encoders, recipe)
         query, empty = _query(request, request.phrases[number]), Snapshot(Generation(0, (), recipe), ())
         try:
-            return prepare(query, self._mode, empty, tuning, started, self._second_look)
+            return plan_of(query, empty, self._mode, tuning, started, self._verifier)
         except SpanseekError as error:
             if error.field != "text":
                 raise
@@ -227,7 +227,7 @@ def _bounds(spans: SpanChoice) -> SpanBounds:
 
 
 def _query(request: SpansRequest, phrase: str) -> SearchRequest:
-    # The second look comes at the end, when the best hits of all texts are known.
+    # Verification comes at the end, when the best hits of all texts are known.
     return converted(request, SearchRequest, collection="", text=phrase, top_k=request.limit, verify=0, likely=False)
 
 
@@ -242,7 +242,7 @@ def _raw_first(hit: tuple[FoundSpans, int]) -> float:
 
 
 def _marked(phrases: Phrases, text: FoundSpans, number: int) -> TextHit:
-    """A hit as it is shown after the second look: what is marked is fitted to its clause."""
+    """A hit as it is shown after verification: what is marked is fitted to its clause."""
     hit, of = text.hits[number], text.results[number]
     rows = [each.rows[0] for each, other in zip(text.results, text.hits, strict=True) if other.phrase == hit.phrase]
     (place,) = marked_places(of.request, of.mode, of.snapshot, of.rows[:1], rows)
@@ -250,7 +250,7 @@ def _marked(phrases: Phrases, text: FoundSpans, number: int) -> TextHit:
         return hit
     prepared = phrases.queries[hit.phrase].prepared
     scored = replace(of.snapshot.scored(of.rows[0]), shown=place)
-    (shown,) = of.mode.present(of.request, of.query, [scored], prepared.tuning, None)
+    (shown,) = of.mode.presented.present(of.request, of.query, [scored], prepared.tuning, None)
     return replace(hit, **{name: getattr(shown, name) for name in _OF_PLACE})
 
 
@@ -279,7 +279,7 @@ def _kept(phrases: Phrases, hits: Sequence[TextHit]) -> tuple[TextHit, ...]:
     ranks = defaultdict[int, int](int)
     kept = []
     for hit in sorted(hits, key=order_of):
-        if hit.verdict in phrases.kept:
+        if hit.verdict in phrases.verification.kept:
             ranks[hit.phrase] += 1
             kept.append(replace(hit, rank=ranks[hit.phrase]))
     return tuple(kept)

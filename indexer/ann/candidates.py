@@ -11,7 +11,7 @@ from indexer.engine.executor import AnyQuery, Executor, Memo, SegmentQuery, Step
 from indexer.engine.query import Selection
 from indexer.engine.rows import SpanRows
 from indexer.engine.scan import SpanScan
-from indexer.engine.snapshot import Allowed, SegmentView, Snapshot
+from indexer.engine.views import Allowed, SegmentView, Views
 from indexer.segments.layout import BLOCK
 from indexer.segments.reader import Segment
 
@@ -64,13 +64,13 @@ class CandidateExecutor(Executor):
         self._windows = windows
         self._few_blocks = few_blocks
 
-    def plan(self, snapshot: Snapshot, query: AnyQuery, selection: Selection) -> AnyQuery:
+    def plan(self, snapshot: Views, query: AnyQuery, selection: Selection) -> AnyQuery:
         """A scan near the nearest windows, and what other queries have themselves approximated by."""
         if isinstance(query, SpanScan):
             return self.near(snapshot, query, selection)
         return query.approximate() if isinstance(query, Approximable) else query
 
-    def near(self, snapshot: Snapshot, query: SpanScan, selection: Selection) -> "SpanScan | NearSpans":
+    def near(self, snapshot: Views, query: SpanScan, selection: Selection) -> "SpanScan | NearSpans":
         """The scan near the nearest windows; of everything where these would be all."""
         if not snapshot.has_windows:
             return query
@@ -82,7 +82,7 @@ class CandidateExecutor(Executor):
             return query
         return NearSpans(query, count, min(1.0, _VISITED / windows**0.25), self._few_blocks)
 
-    def budget(self, snapshot: Snapshot, selection: Selection) -> "Budget":
+    def budget(self, snapshot: Views, selection: Selection) -> "Budget":
         """The windows and blocks of all segments."""
         parts = self.each(snapshot, Step(WindowBudget(self._few_blocks), selection))
         return Budget(*(sum(column) for column in zip(*parts, strict=True)))

@@ -29,7 +29,7 @@ from indexer.engine.query import Selection
 from indexer.engine.rows import SpanRows
 from indexer.engine.scan import SpanScan
 from indexer.engine.selection import selected_rows
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.views import SegmentView, Views
 from indexer.segments import layout
 from indexer.segments.reader import Segment
 from models.backbones.devices import health_of, resolve_device
@@ -70,7 +70,7 @@ class FaissGpuExecutor(CandidateExecutor):
             )
         return cls(device)
 
-    def plan(self, snapshot: Snapshot, query: AnyQuery, selection: Selection) -> AnyQuery:
+    def plan(self, snapshot: Views, query: AnyQuery, selection: Selection) -> AnyQuery:
         """What ``candidates`` plans, looked up on the GPU; a scan becomes a search among all spans."""
         planned = super().plan(snapshot, query, selection)
         if isinstance(planned, SpanScan):

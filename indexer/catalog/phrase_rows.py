@@ -22,9 +22,8 @@ from indexer.tuning import Tuning
 from models.fields import converted
 from models.ops.span_score import SpanScore
 from models.text.borders import count_sentences
-from models.text.folding import words
-from models.text.forms import TextForm
-from models.text.units import split
+from models.text.units import TextForm, split
+from models.text.words import words
 
 PhraseRow = Row[*tuple[Any, ...]]
 

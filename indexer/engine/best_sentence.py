@@ -10,7 +10,7 @@ from indexer import kernels
 from indexer.arrays import BLOCK, EXCLUDED, SpanTerms
 from indexer.engine.query import Filter
 from indexer.engine.scan import code_queries
-from indexer.engine.snapshot import SegmentView
+from indexer.engine.views import SegmentView
 from indexer.engine.whole_spans import best_within
 from indexer.segments.reader import Segment
 from models.types import UnitSpan

@@ -17,7 +17,7 @@ from indexer.arrays import BITS, SENTENCE_STARTS, STRENGTHS
 from indexer.engine.executor import AnyQuery, Executor, ExecutorOptions
 from indexer.engine.query import Selection
 from indexer.engine.scan import CodedQueries, SegmentScan, SpanScan
-from indexer.engine.snapshot import Allowed, SegmentView, Snapshot
+from indexer.engine.views import Allowed, SegmentView, Views
 from indexer.segments.layout import BLOCK
 from indexer.segments.reader import Segment
 from models.backbones.devices import free_memory, health_of, in_halves, memory_errors, resolve_device, send
@@ -53,7 +53,7 @@ class DeviceExecutor(Executor):
         """The executor of the operator's device."""
         return cls(resolve_device(options.device))
 
-    def plan(self, snapshot: Snapshot, query: AnyQuery, selection: Selection) -> AnyQuery:
+    def plan(self, snapshot: Views, query: AnyQuery, selection: Selection) -> AnyQuery:
         """A scan that reads the device's memory."""
         # Always as int8: so dot products are whole numbers, which do not depend on the order of the sums.
         return replace(query, read=self._read, batch_from=1) if isinstance(query, SpanScan) else query

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from indexer.engine.member import Member
 from indexer.engine.query import Selection
+from indexer.engine.views import SegmentView, Views
 from models.entry_points import entry_points_of
 from models.errors import ExtraMissing, SpanseekError
 
 if TYPE_CHECKING:
-    from indexer.engine.snapshot import SegmentView, Snapshot
     from indexer.segments.manifest import SegmentKey
     from indexer.segments.options import SegmentsOptions
 
@@ -121,7 +121,7 @@ class Mapped(Generic[Total, Rows]):
         """The total of one request of a batch: its item if the total is a list, else None."""
         return self.total[request] if isinstance(self.total, list) else None
 
-    def of(self, snapshot: "Snapshot") -> "Iterator[tuple[SegmentView, Rows]]":
+    def of(self, snapshot: Views) -> Iterator[tuple[SegmentView, Rows]]:
         """Yield the view of every segment with its rows."""
         return zip(snapshot.views, self.parts, strict=True)
 
@@ -150,22 +150,20 @@ class Executor:
         return cls()
 
     def map(
-        self, snapshot: "Snapshot", query: SegmentQuery[Total, Rows], selection: Selection = _EVERYTHING
+        self, snapshot: Views, query: SegmentQuery[Total, Rows], selection: Selection = _EVERYTHING
     ) -> Mapped[Total, Rows]:
         """All rounds of statistics, and the rows. A query is mapped once: it may keep what a round computed."""
         return self.run(snapshot, self.plan(snapshot, query, selection), selection)
 
-    def run(
-        self, snapshot: "Snapshot", planned: SegmentQuery[Total, Rows], selection: Selection
-    ) -> Mapped[Total, Rows]:
+    def run(self, snapshot: Views, planned: SegmentQuery[Total, Rows], selection: Selection) -> Mapped[Total, Rows]:
         """The rounds of a planned query."""
         return in_rounds(partial(self.each, snapshot), planned, selection)
 
-    def plan(self, snapshot: "Snapshot", query: AnyQuery, selection: Selection) -> AnyQuery:
+    def plan(self, snapshot: Views, query: AnyQuery, selection: Selection) -> AnyQuery:
         """The query to run instead of another one: its rows have the same type, and are the same or nearly so."""
         return query
 
-    def each(self, snapshot: "Snapshot", read: "Callable[[SegmentView], Item]") -> list[Item]:
+    def each(self, snapshot: Views, read: Callable[[SegmentView], Item]) -> list[Item]:
         """The results of all segments, in their order."""
         return [read(view) for view in snapshot.views]
 

@@ -16,7 +16,7 @@ from indexer.engine.query import Filter, Selection
 from indexer.engine.rows import SpanRows
 from indexer.engine.scan import CodedQueries, code_queries, errors
 from indexer.engine.selection import best_of_documents, over_floor
-from indexer.engine.snapshot import SegmentView
+from indexer.engine.views import SegmentView
 from indexer.segments.layout import BLOCK
 from models.errors import InvalidInput
 

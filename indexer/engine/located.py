@@ -8,7 +8,8 @@ import pyarrow as pa
 
 from indexer.engine.executor import SegmentQuery
 from indexer.engine.query import Filter, Selection
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.snapshot import Snapshot
+from indexer.engine.views import SegmentView
 from indexer.errors import DocumentNotFound
 from models.errors import InvalidInput
 from models.types import CharSpan, UnitSpan

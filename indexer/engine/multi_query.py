@@ -18,7 +18,7 @@ from indexer.engine.query import Filter, Selection
 from indexer.engine.rows import SpanRows, no_rows
 from indexer.engine.scan import COARSE, CodedQueries, code_queries, errors, spans_of_runs
 from indexer.engine.selection import over_floor, selected_rows
-from indexer.engine.snapshot import Allowed, SegmentView
+from indexer.engine.views import Allowed, SegmentView
 from models.interruption import checked
 from models.types import QueryVectors
 

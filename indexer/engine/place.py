@@ -1,8 +1,8 @@
 """The place of a span, made when a hit is presented: its document, text and metadata."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, runtime_checkable
+from typing import Final, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
@@ -10,6 +10,7 @@ from jaxtyping import Float
 from indexer.arrays import BITS, SENTENCE_STARTS, STRENGTHS
 from indexer.segments.reader import Segment
 from indexer.segments.text import OffsetUnit
+from indexer.types import Recipe
 from models.ops.quantization import dequantize
 from models.types import CharSpan, JsonValue, UnitSpan
 
@@ -59,6 +60,10 @@ class Place:
     def text(self, span: CharSpan) -> str:
         """A slice of the document's text."""
         return self.segment.text(self._document, span)
+
+    def stored_text(self) -> str:
+        """The text of the span; empty where the segment stores no texts."""
+        return self.segment.stored_text(self._document, self.span)
 
     @property
     def confidence(self) -> float | None:
@@ -126,7 +131,7 @@ class Place:
 class ScoredSpan:
     """A span at its place with its exact cosine. ``exact``: it holds the query's own words (``app.search.literal``).
 
-    ``shown`` is the place that a hit shows instead (``app.search.marking``); None for its own.
+    ``shown`` is the place that a hit shows instead (``app.search.verification.marking``); None for its own.
     """
 
     cosine: float
@@ -165,13 +170,33 @@ class RestoredText:
 
 @runtime_checkable
 class Texts(Protocol):
-    """Gives the texts back that segments do not store."""
+    """Gives the texts of segments, stored or restored."""
 
     def warm_up(self) -> None:
         """Load what that needs."""
 
     def placed(self, spans: Sequence[ScoredSpan]) -> list[ScoredSpan]:
-        """The same spans at places that read restored texts."""
+        """The same spans at places that read these texts."""
 
     def parts(self, segment: Segment, document: int) -> list[RestoredText]:
         """The texts of the parts of a document."""
+
+
+# Restores the texts of the collections of a recipe.
+TextsOf: TypeAlias = Callable[[Recipe], Texts]
+
+
+class StoredTexts:
+    """The texts that segments store: spans read them where they are."""
+
+    def warm_up(self) -> None:
+        """Do nothing: there is nothing to load."""
+
+    def placed(self, spans: Sequence[ScoredSpan]) -> list[ScoredSpan]:
+        """The same spans."""
+        return list(spans)
+
+    def parts(self, segment: Segment, document: int) -> list[RestoredText]:
+        """The texts of the parts of a document, which are certain."""
+        first, last = segment.document_parts[document : document + 2].tolist()
+        return [RestoredText(segment.text(document, segment.part_span(part)), 1.0) for part in range(first, last)]

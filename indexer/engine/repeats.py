@@ -13,7 +13,7 @@ from jaxtyping import Bool, Int
 
 from indexer.engine.query import Selection
 from indexer.engine.selection import owners
-from indexer.engine.snapshot import Allowed, SegmentView
+from indexer.engine.views import Allowed, SegmentView
 from indexer.kernels import RUN, RUNS
 
 # Fewer runs of a document are scored sooner than they are compared.

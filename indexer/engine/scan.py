@@ -20,7 +20,7 @@ from indexer.engine.query import Selection
 from indexer.engine.repeats import first_of_equal, stride_of
 from indexer.engine.rows import SpanRows
 from indexer.engine.selection import owners
-from indexer.engine.snapshot import Allowed, SegmentView
+from indexer.engine.views import Allowed, SegmentView
 from models.types import QueryVectors
 
 # Largest component of a query as int16, and as int8.

@@ -3,109 +3,20 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
-
-import numpy as np
-from jaxtyping import Bool, Int
 
 from indexer.engine.executor import Executor, Mapped, Rows, SegmentQuery, Total
-from indexer.engine.filter_masks import documents_passing, parts_passing
-from indexer.engine.place import Place, ScoredSpan
-from indexer.engine.query import Filter, Selection
+from indexer.engine.place import Place, ScoredSpan, StoredTexts, Texts, TextsOf
+from indexer.engine.query import Selection
 from indexer.engine.rows import SpanRow
-from indexer.errors import SegmentCorrupt
-from indexer.segments.kinds import Level
-from indexer.segments.layout import BLOCK
+from indexer.engine.views import SegmentView, Views
+from indexer.errors import SegmentCorrupt, TextNotStored
 from indexer.segments.manifest import SegmentKey
 from indexer.segments.opened import is_quarantined, is_readable
 from indexer.segments.reader import Segment
-from indexer.segments.recent import Recent
 from indexer.segments.storage import Segments
 from indexer.types import Generation, Recipe
 from models.errors import SpanseekError
 from models.types import UnitSpan
-
-# Filters whose starts a snapshot keeps, of one byte a unit.
-_RECENT_FILTERS: Final = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Allowed:
-    """The allowed starts of spans: the blocks to read, and a mask over units unless all units are allowed."""
-
-    blocks: Int[np.ndarray, " chosen"]
-    mask: Bool[np.ndarray, " units"] | None
-
-
-class SegmentView:
-    """A segment less its tombstones."""
-
-    def __init__(self, segment: Segment, tombstones: Int[np.ndarray, " dead"]) -> None:
-        self.segment = segment
-        self.tombstones = tombstones
-
-    @cached_property
-    def name(self) -> str:
-        """The segment's name in its collection."""
-        return self.segment.folder.name
-
-    @cached_property
-    def part_sizes(self) -> Int[np.ndarray, " parts"]:
-        """The number of units of every part."""
-        return np.diff(self.segment.part_units)
-
-    @cached_property
-    def _live(self) -> Allowed:
-        return self._allow(self.live_documents[self.segment.part_document])
-
-    def allowed(self, filter: Filter) -> Allowed:
-        """The allowed starts of spans: in live documents, and parts, that pass a filter."""
-        if not filter:
-            return self._live
-        return self._recent.get(filter.key, lambda: self._allow(self.passing_parts(filter)))
-
-    def selects(
-        self, starts: Int[np.ndarray, " spans"], ends: Int[np.ndarray, " spans"], selection: Selection
-    ) -> Bool[np.ndarray, " spans"]:
-        """A mask of the spans in units that start where a selection allows it, and have a length that it selects."""
-        mask = self.allowed(selection.filter).mask
-        selected = np.ones(len(starts), bool) if mask is None else mask[starts]
-        return selected & selection.lengths.contain(ends - starts) if selection.lengths else selected
-
-    def passing_documents(self, filter: Filter) -> Bool[np.ndarray, " documents"]:
-        """A mask of the live documents that pass a filter; at least one part must meet its conditions on parts."""
-        return self.live_documents & documents_passing(self.segment, filter)
-
-    def passing_parts(self, filter: Filter) -> Bool[np.ndarray, " parts"]:
-        """A mask of the parts that pass a filter, of live documents that do."""
-        return self.live_documents[self.segment.part_document] & parts_passing(self.segment, filter)
-
-    def in_reach(self, filter: Filter, level: Level) -> Bool[np.ndarray, " rows"] | None:
-        """A mask of the documents, or parts, that answers may reveal; None for all, deleted ones included."""
-        reach = filter.reach
-        if not reach:
-            return None
-        return self.passing_parts(reach) if level == "part" else self.passing_documents(reach)
-
-    @cached_property
-    def _recent(self) -> Recent[Allowed]:
-        return Recent(_RECENT_FILTERS)
-
-    @cached_property
-    def live_documents(self) -> Bool[np.ndarray, " documents"]:
-        """A mask of the documents without a tombstone."""
-        live = np.ones(self.segment.manifest.documents, bool)
-        live[self.tombstones] = False
-        return live
-
-    def _allow(self, parts: Bool[np.ndarray, " parts"]) -> Allowed:
-        units = self.segment.manifest.units
-        blocks = -(-units // BLOCK)
-        if parts.all():
-            return Allowed(np.arange(blocks), None)
-        mask = np.zeros(blocks * BLOCK, bool)
-        mask[:units] = np.repeat(parts, self.part_sizes)
-        return Allowed(np.flatnonzero(mask.reshape(blocks, BLOCK).any(axis=1)), mask[:units])
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +27,11 @@ class DamagedSegment:
     error: SpanseekError
 
 
-class Snapshot:
+class Snapshot(Views):
     """All live segments of one generation, opened. A search uses one snapshot from start to end.
 
     ``damaged`` are the segments that it lacks. ``executor`` alone loops over ``views``. ``reach`` is the executor's as
-    of when it was asked which segments it can read.
+    of when it was asked which segments it can read. ``texts`` restores those that are not stored.
     """
 
     def __init__(
@@ -130,12 +41,14 @@ class Snapshot:
         damaged: Iterable[DamagedSegment] = (),
         executor: Executor | None = None,
         reach: int | None = None,
+        texts: TextsOf | None = None,
     ) -> None:
         self.generation = generation
         self.views = tuple(views)
         self.damaged = tuple(damaged)
         self._executor = executor or Executor()
         self._reach = self._executor.reach if reach is None else reach
+        self._texts_of = texts
         self._views = {view.name: view for view in self.views}
         self._segments = {name: view.segment for name, view in self._views.items()}
 
@@ -143,6 +56,21 @@ class Snapshot:
     def recipe(self) -> Recipe:
         """The recipe of all of its segments."""
         return self.generation.recipe
+
+    @property
+    def stores_text(self) -> bool:
+        """True if its segments store the texts of its documents."""
+        return self.recipe.stores_text
+
+    @cached_property
+    def texts(self) -> Texts:
+        """The texts of its documents: stored, or restored from vectors where the collection does not store them."""
+        return StoredTexts() if self.stores_text or self._texts_of is None else self._texts_of(self.recipe)
+
+    def require_texts(self, reason: str, hint: str, field: str | None = None) -> None:
+        """Raise ``TextNotStored``, for this reason, unless its segments store the texts."""
+        if not self.stores_text:
+            raise TextNotStored(reason, hint=hint, field=field)
 
     @property
     def collection(self) -> str:
@@ -153,11 +81,6 @@ class Snapshot:
     def units(self) -> int:
         """The number of units of its segments, deleted documents included."""
         return sum(segment.manifest.units for segment in self._segments.values())
-
-    @cached_property
-    def has_windows(self) -> bool:
-        """True if a segment has windows for candidates."""
-        return any(len(segment.windows) for segment in self._segments.values())
 
     def map(self, query: SegmentQuery[Total, Rows], selection: Selection = Selection()) -> Mapped[Total, Rows]:
         """The results of a query in all segments."""
@@ -170,12 +93,12 @@ class Snapshot:
 
     def read_by(self, executor: Executor) -> "Snapshot":
         """The same segments, read by another executor."""
-        return Snapshot(self.generation, self.views, self.damaged, executor)
+        return Snapshot(self.generation, self.views, self.damaged, executor, texts=self._texts_of)
 
     def without_caches(self) -> "Snapshot":
         """The same segments, read by the same executor, in views that have computed nothing yet."""
         views = (SegmentView(view.segment, view.tombstones) for view in self.views)
-        return Snapshot(self.generation, views, self.damaged, self._executor)
+        return Snapshot(self.generation, views, self.damaged, self._executor, texts=self._texts_of)
 
     def segment(self, name: str) -> Segment:
         """The segment of this name."""
@@ -224,7 +147,9 @@ class Snapshot:
             raise segment.error
 
 
-def open_snapshot(segments: Segments, generation: Generation, executor: Executor | None = None) -> Snapshot:
+def open_snapshot(
+    segments: Segments, generation: Generation, executor: Executor | None = None, texts: TextsOf | None = None
+) -> Snapshot:
     """Open every segment of a generation; segments opened before are shared.
 
     Damaged segments, and those out of the executor's reach, are left out. Raises the error of one if nothing else is
@@ -244,7 +169,7 @@ def open_snapshot(segments: Segments, generation: Generation, executor: Executor
         except SegmentCorrupt as corrupt:
             damaged.append(DamagedSegment(key, corrupt))
     executor.prepare(views)
-    snapshot = Snapshot(generation, views, damaged, executor, reach)
+    snapshot = Snapshot(generation, views, damaged, executor, reach, texts)
     if not views:
         snapshot.require_complete()
     return snapshot

@@ -10,7 +10,8 @@ from indexer.engine.exhaustive_count import SpanCounts
 from indexer.engine.multi_query import QueryBatch, spans_over_floors
 from indexer.engine.query import Filter, Selection
 from indexer.engine.scan import SpanScan
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.snapshot import Snapshot
+from indexer.engine.views import SegmentView
 from indexer.engine.whole_spans import WholeSpans
 from indexer.segments.reader import Segment
 from indexer.segments.writer import PartUnits, SegmentWriter

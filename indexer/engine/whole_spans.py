@@ -18,7 +18,7 @@ from indexer.engine.query import Selection
 from indexer.engine.rows import SpanRows
 from indexer.engine.scan import code_queries, errors, kth_group
 from indexer.engine.selection import owners
-from indexer.engine.snapshot import SegmentView
+from indexer.engine.views import SegmentView
 from indexer.segments.reader import Segment
 from models.ops.span_score import SpanScore
 from models.text.borders import Boundary

@@ -20,8 +20,8 @@ from models.encoders.passes import ForwardPass, UnitPass, WindowOutputs
 from models.interruption import checked
 from models.ops.batching import length_batches
 from models.ops.pooling import pool
-from models.text.forms import NEWEST, TextForm
 from models.text.tokens import UnitTokens, end_to_end, unit_shares
+from models.text.units import NEWEST, TextForm
 from models.types import Document, UnitVectors
 
 # Batches per pool: enough to group windows of similar length, few enough to fit in memory beside the model.

@@ -1,4 +1,4 @@
-"""The second look on matches of saved phrases, before they are stored (ADR 45)."""
+"""The verification of matches of saved phrases, before they are stored (ADR 45)."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
@@ -7,7 +7,7 @@ import numpy as np
 
 from indexer.arrays import SpanTerms
 from indexer.engine.rows import SpanRow
-from indexer.engine.snapshot import SegmentView
+from indexer.engine.views import SegmentView
 from indexer.phrases import PhraseSet
 from indexer.store import Store
 from indexer.words.clauses import PhraseQuery
@@ -30,7 +30,7 @@ Found = tuple[int, SpanRow]
 def judgements(store: Store, view: SegmentView, phrases: PhraseSet, found: Sequence[Found]) -> list[Judgement | None]:
     """Judge the matches in one segment.
 
-    The judgement is None if the collection has no second look, and for matches that are not among the best, unless
+    The judgement is None if the collection has no verifier, and for matches that are not among the best, unless
     their phrase keeps only likely matches.
     """
     said: list[Judgement | None] = [None] * len(found)
@@ -48,8 +48,6 @@ def judgements(store: Store, view: SegmentView, phrases: PhraseSet, found: Seque
 
 def _verifier(store: Store, view: SegmentView) -> "Verifier | None":
     """The verifier of a segment's texts; None where it has none, or this machine lacks the backbone."""
-    if not view.segment.recipe.stores_text:
-        return None
     try:
         return store.verifier(view.segment.recipe)
     except BackboneMissing:

@@ -14,7 +14,7 @@ from pathlib import Path
 from indexer.catalog.erasing import erase_deleted, finish_erasing
 from indexer.catalog.leases import Lease
 from indexer.catalog.publish import Kept, change_details, forget_old, publish, retire
-from indexer.engine.snapshot import SegmentView
+from indexer.engine.views import SegmentView
 from indexer.errors import PurgeIncomplete, SegmentCorrupt, SegmentsUnavailable, StorageFailed, StorageFull
 from indexer.indexing.deletion import sweep_deleted
 from indexer.indexing.merge_policy import Choice, due, everything, with_dead

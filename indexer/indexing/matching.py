@@ -22,7 +22,8 @@ from indexer.engine.multi_query import spans_over_floors
 from indexer.engine.place import Place
 from indexer.engine.query import Selection
 from indexer.engine.rows import SpanRow
-from indexer.engine.snapshot import SegmentView, open_snapshot
+from indexer.engine.snapshot import open_snapshot
+from indexer.engine.views import SegmentView
 from indexer.errors import PhrasePaused
 from indexer.indexing.judged_matches import judgements
 from indexer.phrases import Match, Matches, PhraseSet
@@ -46,7 +47,7 @@ class Rematched:
 def match(store: Store, view: SegmentView, phrases: PhraseSet) -> list[Match]:
     """Match phrases with a segment: return the hits of searches with their thresholds, in the order of its texts.
 
-    The second look judges them. A phrase with ``likely_only`` drops the hits that are judged unlikely.
+    The verifier judges them. A phrase with ``likely_only`` drops the hits that are judged unlikely.
     """
     return _read_texts(view.segment, _judged(store, view, phrases, list(_hits(view, phrases))))
 
@@ -109,7 +110,7 @@ class _Hit:
     def match(self, segment: Segment) -> Match:
         """Create the match with its text. The text is empty if segments store none: the catalog must not either."""
         place = Place.at(segment, UnitSpan(self.span.start, self.span.end))
-        text = place.text(place.span) if segment.recipe.stores_text else ""
+        text = place.stored_text()
         said = self.judgement
         probability, verdict = (None, None) if said is None else (said.probability, said.verdict)
         return Match(

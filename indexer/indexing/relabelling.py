@@ -9,7 +9,8 @@ import numpy as np
 
 from indexer.catalog.leases import Lease
 from indexer.engine.located import Located, find_documents
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.snapshot import Snapshot
+from indexer.engine.views import SegmentView
 from indexer.errors import SegmentCorrupt
 from indexer.indexing.matching import publish_matched
 from indexer.indexing.new_segment import new_segment

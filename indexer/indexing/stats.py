@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from indexer.engine.snapshot import SegmentView
+from indexer.engine.views import SegmentView
 from indexer.segments.reader import Segment
 from indexer.store import Store
 from indexer.types import LiveSegment

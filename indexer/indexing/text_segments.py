@@ -14,7 +14,7 @@ from indexer.words.recipe import NAME, has_words
 from models.encoders.base import Encoder
 from models.encoders.passes import TextPass
 from models.errors import InvalidInput
-from models.text.folding import folded_units
+from models.text.words import folded_units
 from models.types import Document, UnitVectors
 
 # Tokens of a forward pass, less than a second of one core; the network for queries shares them among its threads.

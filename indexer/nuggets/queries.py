@@ -10,7 +10,7 @@ from indexer.ann.candidates import OpenRows
 from indexer.engine.executor import Memo, SegmentQuery
 from indexer.engine.query import Selection
 from indexer.engine.rows import SpanRows
-from indexer.engine.snapshot import SegmentView
+from indexer.engine.views import SegmentView
 from indexer.nuggets.files import INDEX
 from indexer.nuggets.representation import stored_nuggets
 from indexer.nuggets.scan import AllowedNuggets, Queries, Scores, allowed_nuggets, exact_scores, scan_nuggets

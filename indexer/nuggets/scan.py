@@ -13,7 +13,7 @@ from jaxtyping import Float, Float32, Int
 
 from indexer.engine.query import Filter
 from indexer.engine.rows import SpanRows
-from indexer.engine.snapshot import SegmentView
+from indexer.engine.views import SegmentView
 from indexer.nuggets.places import DocumentPlace
 from indexer.nuggets.representation import stored_nuggets
 from models.ops.maxsim import MaxSim, group_maxima, maxsim

@@ -12,7 +12,8 @@ from jaxtyping import Bool
 from indexer.engine.executor import SegmentQuery
 from indexer.engine.located import Located
 from indexer.engine.query import Filter, Selection
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.snapshot import Snapshot
+from indexer.engine.views import SegmentView
 from indexer.reading.filter_fields import check_fields, keys_in
 from indexer.segments.kinds import Level
 

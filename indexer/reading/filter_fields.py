@@ -10,7 +10,8 @@ from jaxtyping import Bool
 
 from indexer.engine.executor import SegmentQuery
 from indexer.engine.query import Filter, Selection
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.snapshot import Snapshot
+from indexer.engine.views import SegmentView
 from indexer.errors import FilterInvalid
 from indexer.filters.expression import Comparison, Field, comparisons
 from indexer.filters.strings import printed_field

@@ -13,7 +13,8 @@ from jaxtyping import Int
 
 from indexer.engine.executor import SegmentQuery
 from indexer.engine.query import Filter, Selection
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.snapshot import Snapshot
+from indexer.engine.views import SegmentView
 from indexer.segments.columns import element_keys, one_spelling
 from indexer.segments.kinds import Kind
 from indexer.segments.layout import METADATA_PREFIX

@@ -9,7 +9,8 @@ from jaxtyping import Bool
 
 from indexer.engine.executor import SegmentQuery
 from indexer.engine.query import Selection
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.snapshot import Snapshot
+from indexer.engine.views import SegmentView
 from indexer.segments.reader import Segment
 from models.types import Document, Part
 

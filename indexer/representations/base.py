@@ -20,8 +20,8 @@ from indexer.representations.stored import StoredDetails
 from indexer.types import Details, Recipe
 from models.encoders.passes import Maker
 from models.encoders.registry import Models
-from models.text.forms import NEWEST, TextForm
 from models.text.tokens import UnitTokens
+from models.text.units import NEWEST, TextForm
 from models.types import CharSpans
 
 # What one representation has in an opened segment: its own type.

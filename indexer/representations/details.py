@@ -11,7 +11,7 @@ from pydantic import Json, ValidationError, field_validator, model_validator
 from indexer.representations.registry import representations
 from indexer.representations.stored import Dim, Name, Stored
 from indexer.types import Details, Recipe
-from models.text.forms import OLDEST, TextForm
+from models.text.units import OLDEST, TextForm
 from models.types import SpanBounds
 
 UNITS: Final = "units"

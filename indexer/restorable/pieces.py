@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 
 from models.encoders.restorable.base import Restorer
-from models.text.forms import NEWEST, TextForm
-from models.text.sentences import sentence_spans
-from models.text.units import split
+from models.text.borders import sentence_spans
+from models.text.units import NEWEST, TextForm, split
 from models.types import CharSpan
 
 

@@ -186,6 +186,10 @@ class Segment:
         start = int(self.text_starts[document])
         return self._text.read(start + span.start, start + span.end)
 
+    def stored_text(self, document: int, span: CharSpan) -> str:
+        """A slice of a document's text; empty where the segment stores no texts."""
+        return self.text(document, span) if self.recipe.stores_text else ""
+
     def long_text(self, start: int, end: int) -> str:
         """A slice of the concatenated texts of all documents."""
         return self._text.read(start, end)

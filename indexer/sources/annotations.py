@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
+from indexer.disk import shortage
 from indexer.errors import InvalidDocument, SourceUnreadable
 from indexer.sources.documents import checked_metadata
 from indexer.sources.layout import Layout, detect_layout
@@ -59,6 +60,8 @@ def _rows(path: Path) -> Iterator[tuple[str, Metadata]]:
     try:
         yield from _read(path)
     except (OSError, SourceUnreadable) as error:
+        if named := shortage(error):
+            raise named from error
         raise SourceUnreadable(
             f"The table of metadata {path.name} cannot be read: {error}", hint="Check --metadata.", field="metadata"
         ) from error

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Callable, Sequence
 from typing import cast
 
 from indexer.catalog.names import MAX_ID_LENGTH, is_document_id
@@ -43,6 +44,34 @@ def checked_size(document: Document) -> Document:
     if characters > MAX_CHARACTERS:
         raise InvalidDocument(f"the text has {characters:,} characters; at most {MAX_CHARACTERS:,} are allowed")
     return document
+
+
+def within(parts: Sequence[Part], most: int) -> Sequence[Part]:
+    r"""At most some number of parts: where there are more, neighbours become one part of several lines.
+
+    Pieces of one section and one page are joined first.
+
+    >>> [part.text for part in within([Part("a", {"n": 1}), Part("b", {"n": 1}), Part("c", {"n": 2})], 2)]
+    ['a\nb', 'c']
+    """
+    while len(parts) > most:
+        joined = _paired(parts, lambda one, other: one.metadata == other.metadata)
+        parts = joined if len(joined) < len(parts) else _paired(parts, lambda one, other: True)
+    return parts
+
+
+def _paired(parts: Sequence[Part], belong: Callable[[Part, Part], bool]) -> list[Part]:
+    """Every part joined with the next one, if both belong together."""
+    joined: list[Part] = []
+    is_open = False
+    for part in parts:
+        if is_open and belong(joined[-1], part):
+            joined[-1] = Part(f"{joined[-1].text}\n{part.text}", joined[-1].metadata)
+            is_open = False
+        else:
+            joined.append(part)
+            is_open = True
+    return joined
 
 
 def refused_id(value: object) -> str | None:

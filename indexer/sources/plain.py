@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
-from indexer.sources.compose import one_document, within
-from indexer.sources.documents import MAX_PARTS, checked_id, checked_text
+from indexer.sources.documents import MAX_PARTS, checked_id, checked_text, within
 from indexer.sources.encodings import decoded, errors_of, given_encoding
-from indexer.sources.records import Reading
+from indexer.sources.records import Reading, one_document
 from models.text.wrapping import line_breaks
 from models.types import Document, Part
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial, wraps
 from pathlib import Path
 from typing import BinaryIO, Final, NoReturn, TypeAlias
 
@@ -86,6 +87,16 @@ class Reading:
 
 
 Reader: TypeAlias = Callable[[Reading], Iterator[Found]]
+
+
+def one_document(parse: Callable[[Reading], Document]) -> Reader:
+    """The reader of files that are one document each, from their parser."""
+
+    @wraps(parse)
+    def read(reading: Reading) -> Iterator[Found]:
+        yield 1, partial(parse, reading)
+
+    return read
 
 
 def guarded(where: str, read: Callable[[], Document]) -> Record:

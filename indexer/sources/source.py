@@ -12,6 +12,7 @@ from typing import BinaryIO, Final, cast
 import numpy as np
 import pyarrow as pa
 
+from indexer.disk import shortage
 from indexer.errors import SourceUnreadable
 from indexer.sources.annotations import MetadataTable, with_sidecar
 from indexer.sources.folders import list_files
@@ -36,8 +37,9 @@ class Source:
     ``total_bytes`` and ``read_bytes`` tell how far the reading has come. ``unreadable`` names the files that could not
     be read to their end, ``passed_over`` files of other formats, ``lost`` what was left out of files that were read.
     Links to folders, and out of this folder, are bad records. Raises ``SourceUnreadable`` where there is nothing that
-    Spanseek can read. ``name`` stands for a single file's own name in what is reported. Of a file that ``is_sound``, as
-    it was checked before, an error of the operating system is raised: it is one of the machine, and may pass.
+    Spanseek can read. ``name`` stands for a single file's own name in what is reported. A shortage of the machine is no
+    fault of a file, and is raised. For a file that ``is_sound``, such as an upload's body, so is every error of the
+    operating system.
     """
 
     def __init__(
@@ -129,7 +131,10 @@ class Source:
                     yield record
                 self._note(reading)
         except _UNREADABLE as error:
-            if self._is_sound and isinstance(error, OSError):
+            # Arrow runs out of memory where a file claims to hold more than any memory.
+            if not isinstance(error, pa.ArrowException) and (named := shortage(error)):
+                raise named from error
+            if self._is_sound and isinstance(error, OSError) and error.errno is not None:
                 raise
             self._unreadable[name] = None
             problem = " ".join(str(error).split())

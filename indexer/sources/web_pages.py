@@ -8,11 +8,10 @@ from bs4.dammit import EncodingDetector
 from bs4.element import NavigableString, PageElement, PreformattedString, RubyTextString, Tag
 
 from indexer.errors import InvalidDocument, NoText
-from indexer.sources.compose import one_document
 from indexer.sources.documents import checked_id, checked_metadata, checked_text
 from indexer.sources.encodings import decoded, errors_of, labelled_codec
 from indexer.sources.page_tree import PageTree
-from indexer.sources.records import Reading
+from indexer.sources.records import Reading, one_document
 from indexer.sources.style_sheets import StyleSheets
 from models.types import Document, JsonValue, Part
 

@@ -23,14 +23,14 @@ from jaxtyping import Bool, Float64, Int, Integer
 from indexer import kernels
 from indexer.engine.query import Filter
 from indexer.engine.rows import SpanRows
-from indexer.engine.snapshot import SegmentView
+from indexer.engine.views import SegmentView
 from indexer.segments.reader import Segment
 from indexer.words.files import StoredWords
 from indexer.words.occurrences import occurrences
 from indexer.words.queries import WordItem, WordQuery
 from indexer.words.representation import stored_words
 from models.text.borders import Boundary
-from models.text.stemming import stems
+from models.text.words import stems
 from models.types import UnitSpan
 
 K1: Final = 1.2

@@ -1,4 +1,4 @@
-"""The clause of a result, which the second look reads in every search mode: its sentence, and the nearest span in it.
+"""The clause of a result, which the verifier reads in every search mode: its sentence, and the nearest span in it.
 
 A verdict weighs the similarity that mode ``best_span`` gives to the best span in the sentence. So a verdict depends on
 the phrase and the sentence alone, and the score of the result's mode does not change it. Further spans of one sentence
@@ -16,19 +16,19 @@ from indexer.engine.best_sentence import LONG, BestSpan, best_spans_of, nearest_
 from indexer.engine.place import Place
 from indexer.engine.query import Filter, Selection
 from indexer.engine.rows import SpanRow, SpanRows
-from indexer.engine.snapshot import SegmentView
+from indexer.engine.views import SegmentView
 from indexer.segments.reader import Segment
 from indexer.words.literal import BELOW, EXACT, Occurrences, Terms
 from models.ops.similarity import raws
 from models.text.borders import clause_around
-from models.text.marking import unquoted
 from models.types import CharSpan, UnitSpan
+from models.verifier.rules.marking import unquoted
 from models.verifier.types import Pair
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """The sentence around a span, its characters, and what the second look reads of it beside the phrase."""
+    """The sentence around a span, its characters, and what the verifier reads of it beside the phrase."""
 
     place: Place
     span: CharSpan
@@ -53,7 +53,7 @@ class Clause:
 class PhraseQuery:
     """A phrase as a query for spans, its folded words, if the collection has words, and the filter of its search.
 
-    If ``documents`` is true, each result is a document, and the second look reads the sentences of its best span.
+    If ``documents`` is true, each result is a document, and the verifier reads the sentences of its best span.
     """
 
     text: str

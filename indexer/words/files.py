@@ -25,7 +25,7 @@ from jaxtyping import Int, Integer, UInt8, UInt32
 from indexer.arrays import starts_of
 from indexer.segments.mapping import mapped
 from indexer.words.stems import StemIndex
-from models.text.stemming import Language, stems
+from models.text.words import Language, stems
 
 OF_UNITS = "unit_words.u32"
 UNITS = "word_units.u32"

@@ -17,13 +17,13 @@ from indexer.engine.executor import SegmentQuery
 from indexer.engine.query import EVERYTHING, Filter, Selection
 from indexer.engine.rows import SpanRows, no_rows
 from indexer.engine.selection import selected_rows
-from indexer.engine.snapshot import SegmentView
+from indexer.engine.views import SegmentView
 from indexer.segments.reader import Segment
 from indexer.words.compounds import within_compounds
 from indexer.words.occurrences import occurrences
 from indexer.words.representation import stored_words
 from models.text.borders import Boundary
-from models.text.forms import OLDEST
+from models.text.units import OLDEST
 from models.types import UnitSpan
 
 EXACT: Final = 1.0

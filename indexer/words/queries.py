@@ -7,9 +7,8 @@ from typing import Final
 import regex
 
 from models.errors import InvalidInput
-from models.text.folding import words
-from models.text.forms import NEWEST, TextForm
-from models.text.stemming import Language, stems
+from models.text.units import NEWEST, TextForm
+from models.text.words import Language, stems, words
 
 _CLAUSE: Final = regex.compile(r"[\"“”](?P<phrase>[^\"“”]*)[\"“”]|(?P<prefix>[^\s\"“”]+)\*(?!\S)|(?P<word>[^\s\"“”]+)")
 

@@ -9,7 +9,7 @@ from indexer.words.files import StoredWords, WordRows, WordWriter
 from indexer.words.recipe import DETAILS, NAME
 from models.encoders.passes import Maker
 from models.encoders.registry import Models
-from models.text.folding import folded_units
+from models.text.words import folded_units
 
 
 class WordRepresentation(Representation[WordRows]):

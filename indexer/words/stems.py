@@ -5,7 +5,7 @@ from zlib import crc32
 
 import numpy as np
 
-from models.text.stemming import Language, stems
+from models.text.words import Language, stems
 
 
 class StemIndex:

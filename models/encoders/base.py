@@ -9,8 +9,8 @@ from jaxtyping import Float32, Int32
 from models.errors import InvalidInput
 from models.ops.similarity import normalize
 from models.text import units
-from models.text.forms import NEWEST, TextForm
 from models.text.tokens import Tokens, UnitTokens, join_all, plain_tokens
+from models.text.units import NEWEST, TextForm
 from models.types import QueryVectors
 
 # Queries of one forward pass.

@@ -10,8 +10,8 @@ import numpy as np
 from jaxtyping import Float32, Int32, UInt64
 
 from models.text import units
-from models.text.forms import OLDEST
 from models.text.tokens import Tokens
+from models.text.units import OLDEST
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 

@@ -13,6 +13,7 @@ ends before it (high four bits).
 
 from collections.abc import Set
 from enum import IntEnum
+from itertools import pairwise
 from typing import Final, Literal
 
 import numpy as np
@@ -20,7 +21,7 @@ import regex
 from jaxtyping import Int, UInt8
 
 from models.interruption import checked
-from models.text.forms import NEWEST, TextForm
+from models.text.units import NEWEST, TextForm, split
 from models.text.wrapping import unwrapped
 from models.types import CharSpan, CharSpans
 
@@ -239,3 +240,14 @@ def _sentence_end(text: str, match: "regex.Match[str]", form: TextForm) -> int:
     if is_run_on:
         return Border.SENTENCE if _RUN_ON.search(text, max(0, before[1] - _LONGEST), before[1]) else Border.NONE
     return Border.CLAUSE if _SMALL.match(text, end) else Border.SENTENCE
+
+
+def sentence_spans(text: str, form: TextForm = NEWEST) -> list[CharSpan]:
+    """The characters of the sentences of a part.
+
+    >>> [span.of("Stop it. Now!") for span in sentence_spans("Stop it. Now!")]
+    ['Stop it.', 'Now!']
+    """
+    units = split(text, form)
+    bounds = [*whole_starts(border_codes(text, units, form), "sentence").tolist(), len(units)]
+    return [CharSpan(int(units[first, 0]), int(units[last - 1, 1])) for first, last in pairwise(bounds)]

@@ -1,7 +1,7 @@
 """Compatibility forms of characters: what an encoder reads instead of ligatures, full width and mathematical letters.
 
 An encoder knows no word in other letters than its vocabulary has. Words are folded in the same way where they are
-compared (``models.text.folding``); here, offsets have to stay exact.
+compared (``models.text.words``); here, offsets have to stay exact.
 """
 
 from collections.abc import Iterator

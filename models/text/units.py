@@ -5,7 +5,7 @@ without spaces (Chinese, Japanese, Thai) are units by themselves. White space be
 it part of a visible grapheme (a space with an acute accent on it). No unit starts or ends inside a grapheme, and a
 word of more than ``MAX_LENGTH`` code points is cut into several.
 
-Since ``text.v2`` (``models.text.forms``), what a sign joins are several words: ``plan.Thanks``, ``reason_cancel``,
+Since ``text.v2``, what a sign joins are several words: ``plan.Thanks``, ``reason_cancel``,
 ``plan's``, ``l'abonnement``. One word are still ``can't``, ``O'Brien``, ``3.14``, initials such as ``e.g`` and
 ``U.S.A``, Hebrew acronyms and Catalan ``col·lecció``; a zero-width space within a word is passed over.
 """
@@ -13,15 +13,24 @@ Since ``text.v2`` (``models.text.forms``), what a sign joins are several words: 
 from collections.abc import Iterator
 from itertools import chain
 from operator import methodcaller
-from typing import get_args
+from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
 import regex
 from jaxtyping import Int
 
 from models.interruption import checked
-from models.text.forms import NEWEST, TextForm
 from models.types import CharSpans
+
+# Versions of how a text is read: its units, its borders, its words, and the characters that encoders see. A collection
+# keeps the version it was made with, so that what it holds and what is asked of it are read alike.
+# text.v1: words as UAX #29 delimits them, so that "plan.Thanks" is one; every line break is a border; encoders see the
+#   text as it is.
+# text.v2: signs end words but for apostrophes within and initials; breaks that only wrap a line are spaces; encoders
+#   see compatibility forms (ligatures, full width, mathematical letters) as the characters they stand for.
+TextForm: TypeAlias = Literal["text.v1", "text.v2"]
+OLDEST: Final[TextForm] = "text.v1"
+NEWEST: Final[TextForm] = "text.v2"
 
 VERSION = "units.v1"  # in the fingerprints of encoders, from when these alone said how texts are split
 MAX_LENGTH = 64

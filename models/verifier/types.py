@@ -1,4 +1,4 @@
-"""Pairs and judgements: what the second look reads, and what it says."""
+"""Pairs and judgements: what the verifier reads, and what it says."""
 
 from dataclasses import dataclass
 from typing import Final, Literal, get_args

@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 import numpy as np
 from jaxtyping import Float32
 
-from models.text.opposites import opposites
-from models.text.polarity import is_negated
-from models.text.quantities import compare
+from models.verifier.rules.opposites import opposites
+from models.verifier.rules.polarity import is_negated
+from models.verifier.rules.quantities import compare
 from models.verifier.types import DIFFERENCES, LIKELY, VERDICTS, Difference, Judgement, Pair
 
 # A difference is named from this probability on, and the likeliest in any case.
@@ -30,7 +30,7 @@ SUREST: Final = 7.0
 class Evidence(NamedTuple):
     """The evidence that a scale weighs.
 
-    ``similarity`` is the first look's (raw), up to 0.9. ``network`` is the network's log odds of a match by how near
+    ``similarity`` is that of the search (raw), up to 0.9. ``network`` is the network's log odds of a match by how near
     the pair is, and 0 of one that it does not read. ``contradicted`` says that a quantity or an opposite contradicts
     the phrase, ``met`` that a quantity is met; 1 or 0.
     """
@@ -45,12 +45,13 @@ class Evidence(NamedTuple):
 class Scale:
     """The log odds of a match as a linear function of the evidence.
 
-    ``even`` is the similarity (raw) from which on a match is more probable than not, where nothing else is known.
+    ``decision_point`` is the similarity (raw) at and above which a match is more probable than not, where nothing else
+    is known.
     """
 
     intercept: float
     weights: Evidence
-    even: float
+    decision_point: float
 
     @property
     def least(self) -> float:
@@ -73,7 +74,7 @@ class Scale:
         return 1 / (1 + math.exp(-log_odds))
 
 
-# The first look alone, for weights that come without a scale.
+# The similarity alone, for weights that come without a scale.
 UNSCALED: Final = Scale(-8.0, Evidence(10.0, 0.0, 0.0, 0.0), 0.8)
 
 

@@ -30,9 +30,9 @@ class Verifier:
         self._lock = Lock()
 
     @property
-    def even(self) -> float:
-        """The similarity (raw) from which on a match is more probable than not, as far as similarity tells."""
-        return self._scale.even
+    def decision_point(self) -> float:
+        """The similarity (raw) at and above which a match is more probable than not, as far as similarity tells."""
+        return self._scale.decision_point
 
     @property
     def least(self) -> float:

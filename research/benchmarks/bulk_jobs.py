@@ -33,7 +33,7 @@ from indexer.sources import Source
 from indexer.types import Recipe
 from models.encoders.base import Encoder
 from models.encoders.registry import EncoderOptions, load_encoder
-from models.text.sentences import sentence_spans
+from models.text.borders import sentence_spans
 from models.types import Document
 from research.evaluation.searching import scratch_store
 

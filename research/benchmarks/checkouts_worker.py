@@ -12,7 +12,8 @@ from jaxtyping import Float32
 
 from indexer.arrays import SpanTerms
 from indexer.engine.query import Selection
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.snapshot import Snapshot
+from indexer.engine.views import SegmentView
 from indexer.segments.reader import Segment
 from models.ops.span_score import SpanScore
 

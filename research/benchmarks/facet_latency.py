@@ -21,7 +21,7 @@ import numpy as np
 
 from app.collections.recipes import CollectionOptions, with_representations
 from app.encoders.encoders import Encoders
-from app.requests import Mode, SearchRequest
+from app.requests import ModeName, SearchRequest
 from app.search.mode import load_modes
 from app.search.service import SearchService
 from indexer.engine.query import Selection
@@ -32,7 +32,7 @@ from indexer.store import Store
 from indexer.types import Recipe
 from indexer.words.files import BOUNDS, OF_UNITS, STARTS, TERMS, UNITS
 from models.encoders.hashing import HashingEncoder
-from models.text.sentences import sentence_spans
+from models.text.borders import sentence_spans
 from models.types import Document
 from research.benchmarks.http_latency import print_figures
 from research.benchmarks.hybrid_latency import queries_of, shipped_score
@@ -40,7 +40,7 @@ from research.evaluation.searching import COLLECTION, scratch_store
 from spanseek_facets.scan import FacetScan
 from spanseek_facets.shipped import Facets
 
-MODES: Final[tuple[Mode, ...]] = ("best_span", "hybrid", "lexical", "maxsim", "facets")
+MODES: Final[tuple[ModeName, ...]] = ("best_span", "hybrid", "lexical", "maxsim", "facets")
 _NUGGET_RATIO: Final = 0.1
 _WARM_UP: Final = 3
 _TOP: Final = 10
@@ -86,9 +86,9 @@ def first_documents(documents: Iterator[Document], sentences: int) -> Iterator[D
         yield document
 
 
-def times_of(service: SearchService, queries: Sequence[str]) -> dict[Mode, float]:
+def times_of(service: SearchService, queries: Sequence[str]) -> dict[ModeName, float]:
     """The median of milliseconds in every mode."""
-    times: dict[Mode, list[float]] = {mode: [] for mode in MODES}
+    times: dict[ModeName, list[float]] = {mode: [] for mode in MODES}
     for query in [*queries[:_WARM_UP], *queries]:
         for mode, of_mode in times.items():
             started = time.perf_counter()

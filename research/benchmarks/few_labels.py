@@ -25,7 +25,7 @@ from app.collections.documents import DocumentService
 from app.collections.service import CollectionService
 from app.requests import SearchRequest
 from app.search.service import SearchService, encode
-from app.search.stratified_sampling import BINS, RankedPairs, bins_of, draw_strata
+from app.search.verification.stratified_sampling import BINS, RankedPairs, bins_of, draw_strata
 from app.services import Services
 from app.settings import Settings
 from indexer.catalog import schema

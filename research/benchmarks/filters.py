@@ -20,7 +20,8 @@ import numpy as np
 from indexer.engine.query import Filter, Selection
 from indexer.engine.scan import SpanScan
 from indexer.engine.selection import search
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.snapshot import Snapshot
+from indexer.engine.views import SegmentView
 from indexer.filters.strings import parsed
 from indexer.segments.reader import Segment
 from indexer.segments.writer import PartUnits, SegmentWriter

@@ -28,7 +28,8 @@ from indexer.engine.executor import Executor
 from indexer.engine.query import Selection
 from indexer.engine.scan import SpanScan
 from indexer.engine.selection import search
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.snapshot import Snapshot
+from indexer.engine.views import SegmentView
 from indexer.indexing.pipeline import IndexJob, JobHooks
 from indexer.segments.merge import Source, merge
 from indexer.segments.reader import Segment

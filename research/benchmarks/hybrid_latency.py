@@ -18,7 +18,7 @@ from statistics import median
 from typing import Final
 
 from app.encoders.encoders import Encoders
-from app.requests import Mode, SearchRequest
+from app.requests import ModeName, SearchRequest
 from app.search.mode import load_modes
 from app.search.service import SearchService
 from indexer.indexing.pipeline import IndexJob
@@ -33,7 +33,7 @@ from models.types import Document
 from research.benchmarks.http_latency import print_figures
 from research.evaluation.searching import COLLECTION, scratch_store
 
-MODES: Final[tuple[Mode, ...]] = ("best_span", "lexical", "hybrid")
+MODES: Final[tuple[ModeName, ...]] = ("best_span", "lexical", "hybrid")
 DEFAULT_ENCODER: Final = "slice"
 _WARM_UP: Final = 3
 _WORDS: Final = 5
@@ -81,9 +81,9 @@ def queries_of(documents: Sequence[Document], number: int, seed: int) -> list[st
     return [" ".join(rng.sample(rng.choice(long_enough), _WORDS)) for _ in range(number)]
 
 
-def times_of(service: SearchService, queries: Sequence[str]) -> dict[Mode, list[float]]:
+def times_of(service: SearchService, queries: Sequence[str]) -> dict[ModeName, list[float]]:
     """Milliseconds of every query in every mode."""
-    times: dict[Mode, list[float]] = {mode: [] for mode in MODES}
+    times: dict[ModeName, list[float]] = {mode: [] for mode in MODES}
     for query in [*queries[:_WARM_UP], *queries]:
         for mode, of_mode in times.items():
             started = time.perf_counter()

@@ -20,11 +20,12 @@ import numpy as np
 
 from app.encoders.encoders import Encoders
 from app.search import literal
-from app.search.literal import Found
-from app.search.modes.best_span.mode import BestSpan
-from app.search.modes.best_span.queries import SpanQuery
+from app.search.literal import RankedRows
+from app.search.modes.best_span import BestSpan
+from app.search.span_queries import SpanQuery
 from indexer.engine.query import Selection
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.snapshot import Snapshot
+from indexer.engine.views import SegmentView
 from indexer.segments.reader import Segment
 from indexer.segments.writer import PartUnits, SegmentWriter
 from indexer.types import Generation, Recipe
@@ -61,7 +62,7 @@ def measure(units: int, phrases: int, sampled: int, folder: Path) -> Figures:
     mode, queries = BestSpan(Encoders.of({})), _queries(segment, phrases)
     selection = Selection(top_k=10_001, floor=_FLOOR)
 
-    def found(some: Sequence[SpanQuery], *, exhaustive: bool) -> list[Found]:
+    def found(some: Sequence[SpanQuery], *, exhaustive: bool) -> list[RankedRows]:
         return literal.search(snapshot, mode, some, [()] * len(some), selection, exhaustive=exhaustive)
 
     found(queries[:16], exhaustive=True), found(queries[:1], exhaustive=False)  # compile

@@ -24,7 +24,7 @@ import numpy as np
 
 from app.encoders.encoders import Encoders
 from app.phrases.service import PhraseService
-from indexer.engine.snapshot import SegmentView
+from indexer.engine.views import SegmentView
 from indexer.indexing.encode import encode, split
 from indexer.indexing.matching import match
 from indexer.indexing.pipeline import IndexJob

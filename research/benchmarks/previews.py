@@ -20,7 +20,8 @@ from indexer.engine.exhaustive_count import SpanCounts
 from indexer.engine.query import Selection
 from indexer.engine.scan import SpanScan
 from indexer.engine.selection import search
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.snapshot import Snapshot
+from indexer.engine.views import SegmentView
 from indexer.types import Generation
 from research.benchmarks.engines.scan import open_segments
 

@@ -24,7 +24,8 @@ from app.main import set_passive_wait_policy
 from indexer.engine.query import Selection
 from indexer.engine.scan import SpanScan
 from indexer.engine.selection import search
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.snapshot import Snapshot
+from indexer.engine.views import SegmentView
 from indexer.segments.reader import Segment
 from indexer.segments.writer import PartUnits, SegmentWriter
 from indexer.types import Generation, Recipe

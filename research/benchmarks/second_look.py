@@ -20,7 +20,7 @@ from unittest import mock
 from app.cli.console import open_services
 from app.requests import VERIFIED, SearchRequest
 from app.search.service import SearchService, encode, scan
-from app.search.verifying import pairs_of
+from app.search.verification.stage import pairs_of
 from app.services import Services
 from models.encoders.base import Encoder
 from models.verifier.types import Pair

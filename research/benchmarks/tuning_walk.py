@@ -31,7 +31,7 @@ from app.encoders.default_calibrations import default_calibration
 from app.encoders.encoders import Encoders
 from app.requests import PreviewRequest, SearchRequest
 from app.search.service import SearchService, encode
-from app.search.stratified_sampling import BINS, RankedPairs, draw_strata
+from app.search.verification.stratified_sampling import BINS, RankedPairs, draw_strata
 from app.services import Services, open_store
 from app.settings import Settings
 from indexer.catalog import schema

@@ -29,8 +29,8 @@ from indexer.words.files import BOUNDS, OF_UNITS, STARTS, TERMS, UNITS, WordRows
 from indexer.words.queries import plain_query
 from indexer.words.recipe import with_words
 from models.encoders.hashing import HashingEncoder
-from models.text.folding import folded_units
 from models.text.units import split
+from models.text.words import folded_units
 from models.types import Document, UnitSpan
 from research.evaluation.searching import COLLECTION, scratch_store
 

@@ -8,8 +8,8 @@ import typer
 from rich.table import Table
 
 from app.cli.console import JsonOption, out, print_json
-from models.artifacts import SHIPPED
 from research.cli.training_options import SeedOption
+from spanseek_facets.settings import SHIPPED
 
 if TYPE_CHECKING:
     from spanseek_facets.model import FacetModel

@@ -13,7 +13,7 @@ from rich.table import Table
 from app.cli.console import JsonOption, err, out, print_json
 from app.collections.bounds import span_bounds
 from app.encoders.encoders import Encoders
-from app.requests import Boundaries, Mode, Ranking
+from app.requests import Boundaries, ModeName, Ranking
 from app.settings import Settings
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def eval_span_retrieval(
         Ranking, typer.Option(help="Rank spans by their span score, or by the cosine alone.")
     ] = "span_score",
     boundaries: Annotated[Boundaries, typer.Option(help="Search for any span, or for whole ones.")] = "any",
-    mode: Annotated[Mode, typer.Option(help="The search mode to evaluate.")] = "best_span",
+    mode: Annotated[ModeName, typer.Option(help="The search mode to evaluate.")] = "best_span",
     nugget_ratio: Annotated[
         float | None, typer.Option(help="Keep nuggets, which mode maxsim needs: this share of all tokens.")
     ] = None,

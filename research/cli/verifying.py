@@ -46,9 +46,9 @@ def train_verifier_scale(
         scale = fit_scale(verifier_of(services.encoders), replace(pairs, labelled=labelled))
     write_scale(weights or SHIPPED / "verifier", scale)
     if as_json:
-        print_json({"intercept": scale.intercept, **scale.weights._asdict(), "even": scale.even})
+        print_json({"intercept": scale.intercept, **scale.weights._asdict(), "even": scale.decision_point})
     else:
-        out.print(f"intercept {scale.intercept}, {scale.weights}, even at {scale.even}")
+        out.print(f"intercept {scale.intercept}, {scale.weights}, even at {scale.decision_point}")
 
 
 def eval_contrast(

@@ -18,13 +18,12 @@ from jaxtyping import Bool, Float
 
 from app.cli.console import print_json
 from app.encoders.encoders import Encoders
-from app.search.modes.hybrid.explanation import HybridExplanation
-from app.search.modes.hybrid.weights import Weights
+from app.search.answers import Hit
+from app.search.modes.hybrid.scorer import HybridExplanation, Weights
 from app.search.service import SearchService
-from app.search.types import Hit
 from app.settings import Settings
 from indexer.engine.query import Filter
-from models.text.folding import words as folded
+from models.text.words import words as folded
 from models.types import SpanBounds
 from research.evaluation.corpus import Corpus, read_corpus
 from research.evaluation.queries import Query, read_queries

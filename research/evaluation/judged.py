@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from indexer.errors import SourceUnreadable
 from models.errors import InvalidInput
-from models.text.sentences import sentence_spans
+from models.text.borders import sentence_spans
 from models.types import CharSpan
 from research.evaluation.corpus import Corpus, DocumentSpan, part_spans
 from research.evaluation.queries import Query

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from app.requests import VERIFIED, SearchRequest, SpanChoice
+from app.search.answers import Hit
 from app.search.mode import available_modes
 from app.search.service import SearchService
-from app.search.types import Hit
+from app.search.verification.stage import is_phrase
 from indexer.types import Recipe
 from models.encoders.base import Encoder
 from models.types import CharSpan
@@ -47,9 +48,9 @@ def mode_systems(service: SearchService, collection: str, recipe: Recipe) -> dic
     requests = {DEFAULT: SearchRequest(collection, verify=VERIFIED, top_k=TOP)}
     for name in available_modes(service.modes, recipe):
         mode = service.modes[name]
-        if mode.unit == "span":
+        if mode.presented.unit == "span":
             requests[name] = SearchRequest(collection, mode=name, verify=VERIFIED, top_k=TOP)
-            if mode.is_judged(replace(requests[name], text="a phrase")):
+            if is_phrase(replace(requests[name], text="a phrase"), mode):
                 requests[f"{name}, first look"] = SearchRequest(collection, mode=name, verify=0, top_k=TOP)
     sentences = SpanChoice(boundaries="sentence")
     requests[f"{DEFAULT}, sentences"] = SearchRequest(collection, spans=sentences, verify=VERIFIED, top_k=TOP)

@@ -17,17 +17,17 @@ from typing import Final
 from app.cli.console import print_json
 from app.collections.service import CollectionService
 from app.encoders.encoders import Encoders
-from app.requests import MAX_TOP_K, Mode, SearchRequest
+from app.requests import MAX_TOP_K, ModeName, SearchRequest
 from app.search.mode import load_modes
 from app.search.service import SearchService
 from app.settings import Settings
 from indexer.indexing.pipeline import IndexJob
 from indexer.sources import Source
-from models.text.folding import words
+from models.text.words import words
 from models.types import Document
 from research.evaluation.searching import COLLECTION, scratch_store
 
-MODES: Final[tuple[Mode, ...]] = ("best_span", "lexical", "hybrid")
+MODES: Final[tuple[ModeName, ...]] = ("best_span", "lexical", "hybrid")
 _SHORTEST, _LONGEST = 3, 6
 
 
@@ -63,7 +63,7 @@ def random_phrases(parts: Sequence[Sequence[str]], count: int, seed: int) -> Ite
         yield list(part[start : start + size])
 
 
-def measure(service: SearchService, mode: Mode, phrases: Sequence[list[str]], parts: Sequence[list[str]]) -> Found:
+def measure(service: SearchService, mode: ModeName, phrases: Sequence[list[str]], parts: Sequence[list[str]]) -> Found:
     """Search for every phrase in one mode."""
     total = first = 0
     for phrase in phrases:

@@ -21,7 +21,7 @@ from jaxtyping import Float
 
 from app.cli.console import print_json
 from app.encoders.encoders import Encoders
-from app.requests import Boundaries, Mode
+from app.requests import Boundaries, ModeName
 from app.settings import Settings
 from models.types import SpanBounds
 from research.evaluation.corpus import Corpus, DocumentSpan, read_corpus
@@ -41,7 +41,7 @@ class Ranking:
     """A row of the comparison; its encoder is the default one unless given. ``verify`` hits take the second look."""
 
     name: str
-    mode: Mode
+    mode: ModeName
     boundaries: Boundaries
     encoder: str | None = None
     verify: int = 0

@@ -22,7 +22,8 @@ from app.collections.service import CollectionService
 from app.encoders.encoders import Encoders
 from app.requests import SearchRequest
 from app.search import literal
-from app.search.modes.best_span import BestSpan, SpanQuery
+from app.search.modes.best_span import BestSpan
+from app.search.span_queries import SpanQuery
 from app.settings import Settings
 from indexer.engine.query import EVERYTHING, Selection
 from indexer.engine.snapshot import Snapshot

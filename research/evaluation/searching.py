@@ -7,9 +7,9 @@ from tempfile import TemporaryDirectory
 
 from app.encoders.encoders import Encoders
 from app.requests import SearchRequest
+from app.search.answers import Hit
 from app.search.mode import load_modes
 from app.search.service import SearchService
-from app.search.types import Hit
 from indexer.catalog import schema
 from indexer.catalog.collections import Catalog
 from indexer.indexing.pipeline import IndexJob

@@ -8,10 +8,10 @@ from typing import get_args
 import numpy as np
 
 from app.requests import VERIFIED, SearchRequest
+from app.search.answers import Hit
 from app.search.mode import available_modes
 from app.search.service import SearchService
-from app.search.types import Hit
-from app.search.verifying import blended, rank_key
+from app.search.verification.ordering import blended, rank_key
 from app.texts.spans import SpanService
 from indexer.types import Recipe
 from models.verifier.types import LIKELY, Pair

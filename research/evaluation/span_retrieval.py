@@ -15,18 +15,18 @@ from app.collections.recipes import CollectionOptions
 from app.collections.service import CollectionService
 from app.encoders.encoders import Encoders
 from app.recipes import Choice
-from app.requests import Boundaries, Mode, Ranking, SearchRequest, SpanChoice
+from app.requests import Boundaries, ModeName, Ranking, SearchRequest, SpanChoice
+from app.search.answers import Hit
 from app.search.mode import AnyMode, available_mode, load_modes
 from app.search.service import SearchService
-from app.search.types import Hit
-from app.search.verifying import order_of
+from app.search.verification.ordering import order_of
 from indexer.engine.query import Filter, Grouping
 from indexer.indexing.pipeline import IndexJob
 from indexer.representations.registry import representations
 from indexer.types import Recipe
 from models.encoders.base import Encoder
 from models.errors import InvalidInput
-from models.text.stemming import Language
+from models.text.words import Language
 from models.types import CharSpan, QueryVectors, SpanBounds
 from research.evaluation.bm25 import Bm25
 from research.evaluation.corpus import Corpus, DocumentSpan
@@ -48,7 +48,7 @@ class Setup:
 
     encoder: str
     bounds: SpanBounds
-    mode: Mode = "best_span"
+    mode: ModeName = "best_span"
     ranking: Ranking = "span_score"
     boundaries: Boundaries = "any"
     nugget_ratio: float | None = None

@@ -8,10 +8,10 @@ from app.collections.recipes import CollectionOptions
 from app.collections.service import CollectionService
 from app.encoders.encoders import Encoders
 from app.recipes import Choice
-from app.requests import Mode, SearchRequest
+from app.requests import ModeName, SearchRequest
 from app.search import literal
-from app.search.accepting import read_request
 from app.search.mode import available_mode, load_modes
+from app.search.reading import read_request
 from indexer.engine.query import EVERYTHING, Selection
 from indexer.indexing.pipeline import IndexJob
 from models.types import Document, Part, SpanBounds
@@ -20,7 +20,7 @@ from research.evaluation.topical_retrieval import Scores, Topics
 
 
 def mode_scores(
-    encoders: Encoders, encoder: str, modes: Sequence[Mode], topics: Topics, bounds: SpanBounds
+    encoders: Encoders, encoder: str, modes: Sequence[ModeName], topics: Topics, bounds: SpanBounds
 ) -> dict[str, Scores]:
     """The score of the best result of every turn in each mode; -1 for a turn without one.
 

@@ -19,7 +19,8 @@ from indexer import kernels
 from indexer.arrays import SpanTerms
 from indexer.engine.query import Filter
 from indexer.engine.scan import code_queries
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.snapshot import Snapshot
+from indexer.engine.views import SegmentView
 from models.encoders.base import Encoder, tokenize_units
 from models.encoders.calibrations import DefaultCalibration, NoMatch
 from models.errors import InvalidInput

@@ -17,8 +17,8 @@ from jaxtyping import Bool, Float
 from sklearn.linear_model import LogisticRegression
 
 from app.requests import SearchRequest
-from app.search import verifying
 from app.search.service import SearchService, encode, scan
+from app.search.verification import stage as verifying
 from app.texts.requests import SpansRequest
 from app.texts.spans import SpanService, slices
 from models.artifacts import record_checksums
@@ -127,7 +127,7 @@ def write_scale(folder: Path, scale: Scale) -> None:
     """Put the scale into the config of a verifier's weights."""
     path = folder / "config.json"
     config = json.loads(path.read_text("utf-8"))
-    config["scale"] = {"intercept": scale.intercept, "weights": scale.weights._asdict(), "even": scale.even}
+    config["scale"] = {"intercept": scale.intercept, "weights": scale.weights._asdict(), "even": scale.decision_point}
     path.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", "utf-8")
     record_checksums(folder)
 

@@ -51,6 +51,7 @@ def test_every_room_has_a_place_in_the_architecture() -> None:
 # Rooms of one representation, or of several by their names.
 OWN = (
     "app/search/modes/",
+    "indexer/ann/faiss_gpu.py",  # spans and nuggets on a GPU
     "app/texts/",  # /compare, /summarize, /restore and /vectors as use cases
     "app/http/routes/restoring.py",
     "app/settings.py",  # the operator's folders of weights

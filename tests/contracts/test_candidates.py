@@ -12,7 +12,8 @@ from indexer.engine.executor import Executor
 from indexer.engine.place import ScoredSpan
 from indexer.engine.query import Filter, Selection
 from indexer.engine.scan import CodedQueries, SegmentScan, SpanScan, read_segment
-from indexer.engine.snapshot import Allowed, SegmentView, Snapshot
+from indexer.engine.snapshot import Snapshot
+from indexer.engine.views import Allowed, SegmentView
 from indexer.segments.merge import Source, merge
 from indexer.segments.reader import Segment
 from indexer.segments.writer import PartUnits, SegmentWriter

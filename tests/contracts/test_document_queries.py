@@ -16,7 +16,8 @@ from indexer.ann.candidates import CandidateExecutor
 from indexer.engine.executor import Executor
 from indexer.engine.query import Filter, Selection
 from indexer.engine.selection import search
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.snapshot import Snapshot
+from indexer.engine.views import SegmentView
 from indexer.errors import SegmentCorrupt
 from indexer.nuggets.files import INDEX
 from indexer.nuggets.queries import NuggetCandidates, NuggetCounts, NuggetScan

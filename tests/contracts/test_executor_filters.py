@@ -10,7 +10,8 @@ import pytest
 
 from indexer.engine.executor import Executor
 from indexer.engine.query import Filter, Selection
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.snapshot import Snapshot
+from indexer.engine.views import SegmentView
 from indexer.segments.layout import BLOCK
 from indexer.segments.reader import Segment
 from indexer.segments.writer import PartUnits, SegmentWriter

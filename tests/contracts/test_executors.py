@@ -21,7 +21,8 @@ from indexer.engine.device import DeviceExecutor
 from indexer.engine.executor import Executor
 from indexer.engine.place import ScoredSpan
 from indexer.engine.query import Filter, Selection
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.snapshot import Snapshot
+from indexer.engine.views import SegmentView
 from indexer.segments.reader import Segment
 from indexer.segments.writer import PartUnits, SegmentWriter
 from indexer.types import Generation, Recipe

@@ -16,14 +16,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.search.mode import Accepts, BatchQuery, SearchMode, Total
+from app.search.mode import Accepts, BatchQuery, Countable, Mode, Presented, Total
 from app.requests import SearchRequest
 from indexer.engine.executor import SegmentQuery
 from indexer.engine.located import Located
 from indexer.engine.place import ScoredSpan
 from indexer.engine.query import Selection
 from indexer.engine.rows import SpanRows
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.snapshot import Snapshot
+from indexer.engine.views import SegmentView
 from indexer.types import Recipe
 from models.errors import InvalidInput
 from models.types import CharSpan
@@ -65,13 +66,36 @@ class SubstringScan(SegmentQuery[None, list[SpanRows]]):
             at = whole.find(text.lower(), at + 1)
 
 
-class Substring(SearchMode[str, str]):
+class SubstringHits(Presented[str]):
+    """Spans, with the letters that are written otherwise."""
+
+    explanation = SubstringExplanation
+    is_literal = False
+
+    def explain(
+        self, request: SearchRequest, query: str, span: ScoredSpan, total: Total
+    ) -> SubstringExplanation:
+        pairs = zip(span.place.text(span.span), query)
+        return SubstringExplanation(span.cosine, sum(one != other for one, other in pairs))
+
+
+class SubstringCounting(Countable[str]):
+    """Texts that contain the query."""
+
+    def text_cosines(self, queries: Sequence[str], texts: Sequence[str]) -> np.ndarray:
+        return np.array([1.0 if query in text else -1.0 for query, text in zip(queries, texts)])
+
+
+class Substring(Mode[str, str]):
     """Spans that read as the query does."""
 
     name = "substring"
     accepts = Accepts(boundaries=("any",), lengths=False)
-    explanation = SubstringExplanation
-    is_literal = False
+    presented = SubstringHits()
+
+    @property
+    def countable(self) -> SubstringCounting:
+        return SubstringCounting(self)
 
     def read(self, request: SearchRequest, recipe: Recipe) -> str:
         text = (request.text or "").strip()
@@ -84,15 +108,6 @@ class Substring(SearchMode[str, str]):
 
     def segment_query(self, snapshot: Snapshot, queries: Sequence[str], selection: Selection) -> BatchQuery:
         return SubstringScan(tuple(queries))
-
-    def explain(
-        self, request: SearchRequest, query: str, span: ScoredSpan, total: Total
-    ) -> SubstringExplanation:
-        pairs = zip(span.place.text(span.span), query)
-        return SubstringExplanation(span.cosine, sum(one != other for one, other in pairs))
-
-    def text_cosines(self, queries: Sequence[str], texts: Sequence[str]) -> np.ndarray:
-        return np.array([1.0 if query in text else -1.0 for query, text in zip(queries, texts)])
 '''
 
 # Names of modes are read when the process starts.

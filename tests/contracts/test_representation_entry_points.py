@@ -168,7 +168,7 @@ def test_a_representation_is_one_package_and_an_entry_point(
         "made": {"most": 4, "fingerprint": "lengths.v1"},
         "same": 200,
         "refused": ["invalid_input", "representations.lengths"],
-        "hint": "Did you mean lengths? Known are facets, lengths, nuggets, restorable, words.",
+        "hint": f"Did you mean lengths? Known are {', '.join(sorted([*representations(), 'lengths']))}.",
         "listed": True,
     }
 

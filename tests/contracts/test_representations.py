@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from indexer.engine.snapshot import SegmentView
+from indexer.engine.views import SegmentView
 from indexer.errors import SegmentCorrupt
 from indexer.indexing.encode import EncodedDocuments, encode, split
 from indexer.representations.base import Representation, RowWriter, Wanted

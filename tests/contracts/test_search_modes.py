@@ -11,15 +11,14 @@ import pytest
 from app.calibration.label_scores import label_scores
 from app.calibration.labels import Label, LabelsRefused, StoredSpan
 from app.encoders.encoders import Encoders
-from app.requests import Mode, Ranking, SearchRequest
+from app.requests import ModeName, Ranking, SearchRequest
 from app.search import literal
-from app.search.accepting import read_request
-from app.search.answers import ExportEnd, Filtered, Total
+from app.search.answers import ExportEnd, Filtered, Hit, Total
 from app.search.errors import ModeUnavailable
 from app.search.export import export
-from app.search.mode import AnyMode, Scored, ScoredRows, available_mode, available_modes
+from app.search.mode import AnyMode, Scored, ScoredRows, available_mode, available_modes, is_available, selection_of
+from app.search.reading import read_request
 from app.search.service import encode, scan
-from app.search.types import Hit
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
 from indexer.engine.executor import Executor
@@ -31,9 +30,9 @@ from models.text.tokens import Tokens
 from models.types import CharSpan, Document
 from tests.byte_restorer import ByteRestorer
 from tests.executors import ON_CLUSTER
-from tests.workspace import Workspace, document
+from tests.workspace import ALL_REPRESENTATIONS, Workspace, document
 
-MODES: tuple[Mode, ...] = get_args(Mode)
+MODES: tuple[ModeName, ...] = get_args(ModeName)
 QUERIES = ["cancel my subscription", "the invoice", "naïve 😀 façade", "cancel"]
 DOCUMENTS: list[Document] = [
     document("a", "I want to cancel my subscription today.", "Please cancel it. Cancel my subscription!", lang="en"),
@@ -58,8 +57,8 @@ class CountingEncoder(HashingEncoder):
 
 @pytest.fixture(scope="module", params=[Executor(), *ON_CLUSTER], ids=lambda executor: executor.name)
 def workspace(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
-    folder, restorer, stored = tmp_path_factory.mktemp("modes"), ByteRestorer(), {"words": True, "facets": True}
-    with Workspace(folder, CountingEncoder(), request.param, nugget_ratio=0.5, restorer=restorer, **stored) as made:
+    stored = {"words": True, "nugget_ratio": 0.5, "representations": ALL_REPRESENTATIONS, "restorer": ByteRestorer()}
+    with Workspace(tmp_path_factory.mktemp("modes"), CountingEncoder(), request.param, **stored) as made:  # type: ignore[arg-type]
         for some in (DOCUMENTS[:2], DOCUMENTS[2:]):
             made.index(some)
         with lease(made.catalog, "c") as held:
@@ -84,7 +83,7 @@ def test_the_registry_has_every_name(workspace: Workspace) -> None:
     assert tuple(workspace.service.modes) == MODES
     assert available_modes(workspace.service.modes, workspace.store.snapshot("c").recipe) == MODES
     assert all(mode.name == name for name, mode in workspace.service.modes.items())
-    assert {mode.unit for mode in workspace.service.modes.values()} <= {"span", "document"}
+    assert {mode.presented.unit for mode in workspace.service.modes.values()} <= {"span", "document"}
 
 
 @pytest.mark.ci("every mode")
@@ -93,7 +92,7 @@ def test_the_registry_has_every_name(workspace: Workspace) -> None:
 def test_pages_and_exports_are_slices_of_one_list(
     workspace: Workspace, mode: AnyMode, query: str, group_by: Grouping
 ) -> None:
-    options: dict[str, object] = {} if mode.unit == "document" else {"group_by": group_by}
+    options: dict[str, object] = {} if mode.presented.unit == "document" else {"group_by": group_by}
     hits = searched(workspace, mode, query, **options)
     pages = [searched(workspace, mode, query, top_k=3, offset=first, **options) for first in range(0, len(hits) + 3, 3)]
     assert tuple(hit for page in pages for hit in page) == hits
@@ -114,21 +113,21 @@ def test_totals_are_the_numbers_of_all_hits(workspace: Workspace, mode: AnyMode,
     )
     (answer,) = workspace.service.search(request)
     documents = len({hit.document_id for hit in hits})
-    assert answer.total == Total(documents, len(hits) if mode.unit == "span" else None)
+    assert answer.total == Total(documents, len(hits) if mode.presented.unit == "span" else None)
     assert answer.filtered == Filtered(3, 5, ())
 
 
 def test_a_mode_is_available_or_says_what_it_requires(workspace: Workspace, mode: AnyMode) -> None:
     plain = Recipe("hashing", workspace.encoder.fingerprint, workspace.encoder.dim)
-    if mode.available(plain):
+    if is_available(mode, plain):
         assert available_mode(workspace.service.modes, mode.name, "c", plain) is mode
         assert mode.fingerprint(plain)
         return
     with pytest.raises(ModeUnavailable) as refused:
         available_mode(workspace.service.modes, mode.name, "c", plain)
     assert refused.value.field == "mode"
-    assert mode.requirement
-    assert mode.requirement in refused.value.hint
+    assert mode.needs is not None
+    assert mode.needs.hint in refused.value.hint
 
 
 def test_a_name_that_is_no_mode(workspace: Workspace) -> None:
@@ -180,7 +179,7 @@ def test_counting_agrees_with_searching(workspace: Workspace, mode: AnyMode, flo
         request = SearchRequest("c", text=text, mode=mode.name, top_k=1000, filter=filter)
         (encoded,) = encode([service.prepare(request)])
         counts = service.count(encoded, floor)
-        assert (counts.spans is None) == (mode.unit == "document")
+        assert (counts.spans is None) == (mode.presented.unit == "document")
         rows = counts.spans or counts.documents
         above = {(row.document_id, row.span, row.cosine) for row in scored(rows) if row.cosine >= floor}
         assert {(row.document_id, row.span, row.cosine) for row in results(workspace, mode, request, floor)} == above
@@ -194,10 +193,10 @@ def test_counting_agrees_with_searching(workspace: Workspace, mode: AnyMode, flo
 def results(workspace: Workspace, mode: AnyMode, request: SearchRequest, floor: float | None) -> list[Scored]:
     """All results of a request over a floor of cosines, at their places."""
     prepared = workspace.service.prepare(request)
-    prepared = replace(prepared, selection=mode.selection(request, floor))
+    prepared = replace(prepared, selection=selection_of(mode, request, floor))
     (encoded,) = encode([prepared])
     (found,) = scan([encoded])
-    return [mode.result(literal.scored(prepared.snapshot, row, prepared.terms)) for row in found.rows]
+    return [mode.presented.hit(literal.scored(prepared.snapshot, row, prepared.terms)) for row in found.rows]
 
 
 def test_hits_say_what_stands_in_the_document(workspace: Workspace, mode: AnyMode) -> None:
@@ -254,7 +253,7 @@ def test_a_phrase_is_most_similar_to_itself(workspace: Workspace, mode: AnyMode)
 def test_a_labelled_span_has_the_raw_of_a_hit(workspace: Workspace, mode: AnyMode) -> None:
     hits = searched(workspace, mode)
     labels = [Label("l", QUERIES[0], StoredSpan(h.document_id, CharSpan(h.start, h.end)), 5.0) for h in hits]
-    if mode.unit == "document":
+    if mode.presented.unit == "document":
         with pytest.raises(LabelsRefused, match="compares documents, not spans"):
             label_scores(labels, workspace.store.snapshot("c"), mode)
     else:
@@ -270,7 +269,8 @@ def test_loading_is_not_part_of_the_time_of_an_answer(
         clock.now += 10.0
 
     monkeypatch.setattr(type(mode), "load", slow_to_load)
-    monkeypatch.setattr("app.search.service.time", SimpleNamespace(perf_counter=lambda: clock.now))
+    for module in ("request_plan", "service"):
+        monkeypatch.setattr(f"app.search.{module}.time", SimpleNamespace(perf_counter=lambda: clock.now))
     (answer,) = workspace.service.search(SearchRequest("c", text="x", mode=mode.name))
     assert (clock.now, answer.took_ms) == (10.0, 0.0)
 

@@ -1,6 +1,7 @@
 """Every source gives the same documents, and names the line of whatever it cannot read."""
 
 import csv
+import errno
 import gzip
 import io
 import json
@@ -12,8 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from indexer.errors import SourceUnreadable
-from indexer.sources import BadRecord, Source
+from indexer.errors import ResourcesExhausted, SourceUnreadable
+from indexer.sources import BadRecord, Source, formats
+from indexer.sources.records import Reading
 from models.types import Document, Part
 from tests.memory import peaks_of
 
@@ -346,6 +348,26 @@ def test_a_file_that_breaks_off_is_named_and_its_first_records_are_read(tmp_path
     assert len(documents) == 256
     assert isinstance(last, BadRecord)
     assert source.unreadable == ("x.parquet",)
+
+
+@pytest.mark.parametrize("error", [OSError(errno.EMFILE, "Too many open files"), MemoryError()], ids=repr)
+@pytest.mark.parametrize("within", [True, False], ids=["within a record", "between records"])
+def test_a_shortage_of_the_machine_ends_the_job_and_no_file_counts_as_bad(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, within: bool
+) -> None:
+    def fail() -> Document:
+        raise error
+
+    def read(reading: Reading) -> Iterator[tuple[int, Callable[[], Document]]]:
+        return iter([(1, fail)]) if within else iter([(1, fail())])
+
+    (tmp_path / "a.txt").touch()
+    (tmp_path / "b.txt").touch()
+    monkeypatch.setitem(formats.READERS, ".txt", read)
+    source = Source(tmp_path)
+    with pytest.raises((ResourcesExhausted, MemoryError)):
+        list(source)
+    assert source.unreadable == ()
 
 
 def test_links_out_of_the_folder_are_not_followed_and_are_named(tmp_path: Path) -> None:

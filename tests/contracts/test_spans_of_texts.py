@@ -19,9 +19,9 @@ from app.collections.bounds import span_bounds
 from app.encoders.default_calibrations import default_calibration
 from app.encoders.encoders import Encoders
 from app.requests import SearchRequest, SpanChoice
+from app.search.answers import Hit
 from app.search.mode import load_modes
 from app.search.service import SearchService
-from app.search.types import Hit
 from app.texts.requests import SpansRequest
 from app.texts.span_answers import TextHit
 from app.texts.spans import SpanService, slices

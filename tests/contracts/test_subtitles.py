@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.search.time_codes import timed
+from app.search.hits import timed
 from indexer.sources import BadRecord, Source
 from models.types import Document
 from tests.examples import examples

@@ -20,7 +20,8 @@ from indexer.ann.windows import open_windows, write_windows
 from indexer.engine.executor import Executor, ExecutorOptions
 from indexer.engine.query import Filter, Selection
 from indexer.engine.scan import SpanScan
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.snapshot import Snapshot
+from indexer.engine.views import SegmentView
 from indexer.errors import ExecutorUnavailable
 from indexer.segments.merge import Source, merge
 from indexer.segments.reader import Segment

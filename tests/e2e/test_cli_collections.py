@@ -32,14 +32,14 @@ def test_a_collection_from_its_creation_to_its_end(run: Run) -> None:
 
 def test_representations_are_named_or_given_by_their_older_options(run: Run) -> None:
     create = ("collections", "create", "new", "--json")
-    made = run(*create, "--with", "nuggets=0.2", "--with", "facets", "--without", "words").json
-    assert made["representations"] == ["units", "facets", "nuggets"]
-    assert run(*create, "--nugget-ratio", "0.2", "--facets", "--no-words").json == made
+    made = run(*create, "--with", "nuggets=0.2", "--without", "words").json
+    assert made["representations"] == ["units", "nuggets"]
+    assert run(*create, "--nugget-ratio", "0.2", "--no-words").json == made
     assert run(*create, "--with", "nuggets").json == made
     for wrong, said in (
         (("--with", "nuggets=0.2", "--nugget-ratio", "0.1"), "say different things of nuggets"),
         (("--with", "nugets"), "Did you mean nuggets?"),
-        (("--with", "facets=2"), "facets takes no value"),
+        (("--with", "words=2"), "words takes no value"),
         (("--with", "words", "--without", "words"), "both wanted and not"),
     ):
         refused = run(*create, *wrong)

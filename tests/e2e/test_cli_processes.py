@@ -93,13 +93,13 @@ def check_resumed(folder: Path) -> int:
     return before
 
 
-@pytest.mark.ci("starts processes")
+@pytest.mark.slow("catches jobs before they end")
 def test_a_killed_job_is_resumed_at_once(jobs: dict[str, Job]) -> None:
     assert jobs["killed"].code == -signal.SIGKILL
     assert 0 < check_resumed(jobs["killed"].folder) < len(CALLS)
 
 
-@pytest.mark.ci("starts processes")
+@pytest.mark.slow("catches jobs before they end")
 def test_ctrl_c_publishes_what_was_read(jobs: dict[str, Job]) -> None:
     job = jobs["interrupted"]
     assert job.code == 130
@@ -111,7 +111,7 @@ def test_ctrl_c_publishes_what_was_read(jobs: dict[str, Job]) -> None:
     assert check_resumed(job.folder) == report["documents"]
 
 
-@pytest.mark.ci("starts processes")
+@pytest.mark.slow("catches jobs before they end")
 def test_the_command_searches_what_was_published(jobs: dict[str, Job]) -> None:
     found = subprocess.run(
         [SPANSEEK, "search", "needle7", "--collection", "c", "--top-k", "1", "--json"],
@@ -156,7 +156,7 @@ def test_ctrl_c_while_modules_are_imported_is_silent() -> None:
     assert (done.returncode, done.stderr) == (130, "")
 
 
-@pytest.mark.ci("starts processes")
+@pytest.mark.slow("catches jobs before they end")
 def test_ctrl_c_ends_the_tools_of_language_models(tmp_path: Path) -> None:
     pytest.importorskip("mcp")
     pipe = subprocess.PIPE
@@ -186,7 +186,7 @@ def test_a_port_that_is_taken_is_said_before_tools_are_served(tmp_path: Path) ->
     assert f"Cannot listen on 127.0.0.1, port {port}" in done.stderr
 
 
-@pytest.mark.ci("starts processes")
+@pytest.mark.slow("catches jobs before they end")
 def test_tools_of_a_folder_that_cannot_be_opened_are_refused_in_a_sentence(tmp_path: Path) -> None:
     pytest.importorskip("mcp")
     with Workspace(tmp_path):

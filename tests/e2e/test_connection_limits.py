@@ -87,7 +87,7 @@ ENDLESS = {
 }
 
 
-@pytest.mark.ci("a server of its own")
+@pytest.mark.slow("waits for real seconds")
 @pytest.mark.parametrize("name", ENDLESS)
 def test_a_head_without_end_is_refused(server: Server, name: str) -> None:
     begin, more = ENDLESS[name]
@@ -101,7 +101,7 @@ def test_a_head_without_end_is_refused(server: Server, name: str) -> None:
     assert server.client.get("/health/live").status_code == 200
 
 
-@pytest.mark.ci("a server of its own")
+@pytest.mark.slow("waits for real seconds")
 def test_large_headers_that_arrive_at_once_are_answered_431(server: Server) -> None:
     fits = server.client.get("/health/live", headers={"X": "x" * 60_000})
     assert fits.status_code == 200
@@ -124,7 +124,7 @@ def test_half_a_body_is_answered_408(server: Server, name: str) -> None:
     assert "Traceback" not in "".join(server.log)
 
 
-@pytest.mark.ci("a server of its own")
+@pytest.mark.slow("waits for real seconds")
 def test_bytes_now_and_then_do_not_keep_a_request_open(server: Server) -> None:
     with closing(server.connect()) as connection:
         connection.sendall(b"POST /search HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10000\r\n\r\n")
@@ -144,7 +144,7 @@ def test_idle_connections_are_closed(server: Server) -> None:
         assert answer(connection).startswith(b"HTTP/1.1 200 ")
 
 
-@pytest.mark.ci("a server of its own")
+@pytest.mark.slow("waits for real seconds")
 def test_requests_one_after_the_other_and_pipelined_ones_are_answered(server: Server) -> None:
     """Together they take longer than one may. A pause of a busy machine may be longer than the server waits."""
     request = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -167,7 +167,7 @@ def test_requests_one_after_the_other_and_pipelined_ones_are_answered(server: Se
     assert not [line for line in server.log if "Traceback" in line]
 
 
-@pytest.mark.ci("a server of its own")
+@pytest.mark.slow("waits for real seconds")
 @pytest.mark.parametrize("hosts", [b"", b"Host: localhost\r\nHost: other.example\r\n"])
 def test_a_request_names_one_host(server: Server, hosts: bytes) -> None:
     with closing(server.connect()) as connection:

@@ -19,7 +19,7 @@ from indexer.segments.writer import SegmentWriter
 from indexer.types import Recipe
 from models.encoders.hashing import HashingEncoder
 from models.text import units
-from models.text.forms import OLDEST, TextForm
+from models.text.units import OLDEST, TextForm
 from models.types import Document, Part, SpanBounds
 
 FOLDER = Path(__file__).parent

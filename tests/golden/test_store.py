@@ -17,9 +17,9 @@ import pytest
 from app.collections.recipes import CollectionOptions
 from app.collections.reindexing import Reindexing
 from app.requests import SearchRequest
+from app.search.answers import Hit
 from app.search.modes.best_span import Explanation
 from app.search.service import SearchService
-from app.search.types import Hit
 from app.services import Services, open_store
 from app.settings import Settings
 from indexer.catalog import schema
@@ -29,7 +29,7 @@ from indexer.errors import BordersMissing, RecipeMismatch
 from indexer.indexing.maintenance import optimize
 from indexer.indexing.pipeline import JobHooks
 from models.text.borders import border_codes
-from models.text.forms import OLDEST
+from models.text.units import OLDEST
 
 ARCHIVE = Path(__file__).parent / "store.0.1.tar.gz"
 # Hits of its collection "fixture" by the span score.

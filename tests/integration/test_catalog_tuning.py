@@ -127,7 +127,7 @@ def test_modes_and_collections_have_their_own(catalog) -> None:
     catalog.create_collection("letters", RECIPE)
     set_threshold(catalog, "calls", MODE, 0.8)
     made = add_calibration(catalog, "calls", LOW, activate=True)
-    for name, mode in (("calls", "facets"), ("letters", MODE)):
+    for name, mode in (("calls", "lexical"), ("letters", MODE)):
         assert read_tuning(catalog, name, mode).threshold is None
         assert read_tuning(catalog, name, mode).calibration_id is None
     with pytest.raises(CalibrationNotFound):

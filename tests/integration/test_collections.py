@@ -12,7 +12,7 @@ from app.collections.service import CollectionService
 from app.encoders.encoders import Encoders
 from app.requests import SearchRequest
 from app.search.service import encode, finish, scan
-from app.search.verifying import Ordered
+from app.search.verification.ordering import Ordered
 from indexer.catalog.keys import create_key, list_keys
 from indexer.catalog.leases import lease
 from indexer.catalog.tables import metadata

@@ -17,13 +17,13 @@ from indexer.segments.reader import Segment
 from indexer.store import Store
 from models.mapping import mapped_bytes
 from tests.waiting import PATIENCE_S, until
-from tests.workspace import Workspace, document
+from tests.workspace import ALL_REPRESENTATIONS, Workspace, document
 
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Iterator[Workspace]:
     """Three collections, each of two segments that store whatever a segment can."""
-    with Workspace(tmp_path, nugget_ratio=0.5, words=True, facets=True) as made:
+    with Workspace(tmp_path, words=True, representations=ALL_REPRESENTATIONS) as made:
         for name in ("a", "b", "c"):
             for number in range(2):
                 made.index([document(f"d{number}", f"needle{number} in hay")], name=name)

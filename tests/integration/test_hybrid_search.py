@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.requests import SpanChoice
-from app.search.modes.hybrid.explanation import HybridExplanation
-from app.search.modes.hybrid.weights import Weights
+from app.search.modes.hybrid.scorer import HybridExplanation, Weights
 from indexer import kernels
 from indexer.arrays import SpanTerms
 from models.errors import InvalidInput

@@ -14,8 +14,8 @@ from models.encoders.hashing import HashingEncoder
 from models.encoders.registry import load_encoder
 from models.interruption import Interrupted, checkpoint, interruptible, until_interrupted
 from models.text.borders import border_codes
-from models.text.folding import folded_units
 from models.text.units import split
+from models.text.words import folded_units
 from tests.workspace import Workspace, document
 
 WORDS = 40_000

@@ -9,7 +9,7 @@ import pytest
 from indexer.indexing.pipeline import IndexJob
 from indexer.phrases import PhraseDraft
 from indexer.segments.manifest import read_manifest
-from models.text.forms import OLDEST
+from models.text.units import OLDEST
 from models.types import SpanBounds
 from tests.workspace import Workspace, records
 

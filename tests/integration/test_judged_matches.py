@@ -23,7 +23,7 @@ TEXTS = ["Please cancel my plan!", "I will not cancel my plan.", "The weather is
 class Reader:
     """A verifier that likes texts with an exclamation mark."""
 
-    even = 0.9
+    decision_point = 0.9
 
     def __init__(self) -> None:
         self.read: list[Pair] = []

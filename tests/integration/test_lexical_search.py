@@ -10,7 +10,7 @@ import Stemmer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.requests import Mode, SearchRequest, SpanChoice
+from app.requests import ModeName, SearchRequest, SpanChoice
 from app.search.modes.lexical import LexicalExplanation
 from indexer.catalog.leases import lease
 from indexer.engine.query import Filter
@@ -18,7 +18,7 @@ from indexer.indexing.maintenance import optimize
 from indexer.words.bm25 import K1, B
 from indexer.words.queries import read_query
 from models.errors import InvalidInput
-from models.text.stemming import Language, stems
+from models.text.words import Language, stems
 from tests import reference
 from tests.examples import examples
 from tests.workspace import Workspace, document
@@ -111,7 +111,7 @@ def test_stems_stand_for_all_their_words(workspace: Workspace) -> None:
 
 
 @pytest.mark.parametrize("mode", ["best_span", "maxsim"])
-def test_meanings_have_no_stems(tmp_path: Path, mode: Mode) -> None:
+def test_meanings_have_no_stems(tmp_path: Path, mode: ModeName) -> None:
     with Workspace(tmp_path, words=True, nugget_ratio=0.5) as made:
         made.index([document("a", "my plan")])
         with pytest.raises(InvalidInput, match="no stems") as refused:
@@ -123,7 +123,7 @@ def test_a_calibration_does_not_apply_to_the_scores_of_stems(workspace: Workspac
     recipe = workspace.catalog.collection("c").recipe
     for mode in (workspace.service.modes["lexical"], workspace.service.modes["hybrid"]):
         with_words, with_stems, others = (
-            mode.score_fingerprint(SearchRequest("c", text="plan", stemming=language), recipe)
+            mode.countable.score_fingerprint(SearchRequest("c", text="plan", stemming=language), recipe)
             for language in (None, "english", "german")
         )
         assert len({with_words, with_stems, others}) == 3

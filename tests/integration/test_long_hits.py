@@ -5,8 +5,8 @@ from typing import get_args
 
 import pytest
 
-from app.requests import Boundaries, Mode, SearchRequest, SpanChoice
-from app.search.long_hits import MAX_TEXT
+from app.requests import Boundaries, ModeName, SearchRequest, SpanChoice
+from app.search.hits import MAX_TEXT
 from tests.workspace import Workspace, records
 
 FILLER = "so we went on and on with it, "
@@ -23,7 +23,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 @pytest.mark.parametrize("mode", ["best_span", "hybrid", "lexical"])
 @pytest.mark.parametrize("boundaries", ["sentence", "part"])
 def test_a_long_hit_shows_the_part_with_the_words_of_the_query(
-    workspace: Workspace, mode: Mode, boundaries: Boundaries
+    workspace: Workspace, mode: ModeName, boundaries: Boundaries
 ) -> None:
     assert boundaries in get_args(Boundaries)
     hits = workspace.search("cancel my plan", mode=mode, spans=SpanChoice(boundaries=boundaries), top_k=9, explain=True)

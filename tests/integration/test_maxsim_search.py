@@ -12,12 +12,12 @@ from app.calibration.labels import Label, LabelsRefused, StoredSpan
 from app.calibration.service import CalibrationRequest
 from app.encoders.encoders import Encoders
 from app.requests import PreviewRequest, SearchRequest
+from app.search.answers import Hit
 from app.search.errors import ModeUnavailable
 from app.search.mode import load_modes
 from app.search.modes.maxsim.hits import PairedExplanation
 from app.search.modes.maxsim.nugget_queries import encode_nugget_queries
 from app.search.service import SearchService
-from app.search.types import Hit
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
 from indexer.engine.query import Filter

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from app.search.types import Hit
+from app.search.answers import Hit
 from models.text import units
 from models.types import Document, Part, SpanBounds
 from tests.examples import examples

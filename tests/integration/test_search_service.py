@@ -152,7 +152,7 @@ def test_what_cannot_be_answered_is_refused(
 
 def test_modes_the_collection_does_not_hold(workspace: Workspace) -> None:
     with pytest.raises(ModeUnavailable):
-        workspace.search("x", mode="facets")
+        workspace.search("x", mode="maxsim")
 
 
 def test_an_unknown_collection(workspace: Workspace) -> None:

@@ -153,7 +153,7 @@ def test_every_answer_fits_to_one_setting(workspace, thresholds) -> None:
 def test_modes_that_are_not_there(thresholds) -> None:
     for ask in (
         lambda: thresholds.set("c", "maxsim", 0.5, "score", ""),
-        lambda: thresholds.undo("c", "facets", ""),
+        lambda: thresholds.undo("c", "maxsim", ""),
         lambda: thresholds.history("c", "maxsim"),
     ):
         with pytest.raises(ModeUnavailable):

@@ -14,14 +14,13 @@ from app.encoders.encoders import Encoders
 from app.http import search_lanes
 from app.http.search_lanes import SearchLanes
 from app.requests import SearchRequest
-from app.search.answers import ExportEnd, LikelyMatches, SearchAnswer, Verified
+from app.search.answers import ExportEnd, Hit, LikelyMatches, SearchAnswer, Verified
 from app.search.errors import DeadlineExceeded
 from app.search.export import export
+from app.search.federated import search_several
 from app.search.mode import load_modes
 from app.search.service import SearchService, encode, finish, scan
-from app.search.several import search_several
-from app.search.types import Hit
-from app.search.verifying import Ordered
+from app.search.verification.ordering import Ordered
 from app.texts.requests import SpansRequest
 from app.texts.spans import SpanService
 from models.encoders.hashing import HashingEncoder
@@ -42,7 +41,7 @@ TEXTS = [
 class Reader:
     """A verifier that likes texts with an exclamation mark."""
 
-    even, least = 0.6, 0.4
+    decision_point, least = 0.6, 0.4
 
     def __init__(self) -> None:
         self.read: list[Pair] = []

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from app.requests import SearchRequest
+from app.search.answers import Hit
 from app.search.modes.best_span import Explanation
 from app.search.service import SearchService
-from app.search.types import Hit
 from indexer.catalog.calibrations import add_calibration, deactivate_calibration
 from indexer.errors import CalibrationMismatch
 from indexer.tuning import CalibrationDraft

@@ -24,6 +24,7 @@ from app.tasks.worker import TaskWorkers
 from indexer.catalog.claims import claim_task, release_task
 from indexer.catalog.leases import lease
 from indexer.errors import CatalogUnavailable, CollectionBusy, RecipeMismatch, SegmentCorrupt
+from indexer.sources import formats
 from indexer.sources.layout import Layout
 from models.errors import BackboneMissing
 from tests.integration.conftest import ManualClock
@@ -77,8 +78,8 @@ class Server:
         self.services = Services(settings, self.store)
         self.workers = TaskWorkers(self.services, self.services.get(TaskService), threads=0, keep_days=1)
 
-    def upload(self, body: bytes = LINES, format: Any = "ndjson", collection: str = "c") -> str:
-        upload = self.services.get(TaskService).upload(collection, format, len(body))
+    def upload(self, body: bytes = LINES, format: Any = "ndjson", collection: str = "c", name: str = "") -> str:
+        upload = self.services.get(TaskService).upload(collection, format, len(body), name=name)
         upload.begin()
         upload.write(body)
         return upload.finish().id
@@ -156,6 +157,17 @@ def test_a_table_that_cannot_be_read_for_a_while_is_not_refused(server: Server, 
     assert (waiting.waiting and waiting.waiting.code, waiting.errors, server.bodies()) == ("resources_exhausted", (), 1)
     server.clock.advance(1)
     assert server.turn(id).counts == {"indexed": 5, "unchanged": 0, "failed": 0}
+
+
+@pytest.mark.parametrize(("error", "code"), [each for each in ERRORS if isinstance(each[0], OSError | MemoryError)])
+def test_a_file_that_cannot_be_read_for_a_while_is_not_refused(server: Server, monkeypatch, error, code) -> None:
+    id = server.upload(b"The fee is due.", "txt", name="fees.txt")
+    with monkeypatch.context() as patched:
+        patched.setitem(formats.READERS, ".txt", lambda reading: iter([(1, raising(error))]))
+        waiting = server.turn(id)
+    assert (waiting.waiting and waiting.waiting.code, waiting.errors, server.bodies()) == (code, (), 1)
+    server.clock.advance(1)
+    assert server.turn(id).counts == {"indexed": 1, "unchanged": 0, "failed": 0}
 
 
 @pytest.mark.parametrize(("body", "format"), [(b"a,b\n1,2\n", "csv")])

@@ -9,7 +9,8 @@ import pytest
 from app.requests import SearchRequest
 from app.search.answers import SearchAnswer
 from indexer.engine.executor import Executor, ExecutorOptions, make_executor
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.snapshot import Snapshot
+from indexer.engine.views import SegmentView
 from indexer.errors import SegmentsUnreachable
 from indexer.segments.manifest import SegmentKey
 from models.errors import ExtraMissing, SpanseekError

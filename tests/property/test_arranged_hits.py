@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.requests import SearchRequest
-from app.search.answers import SearchAnswer
-from app.search.types import Hit
+from app.search.answers import Hit, SearchAnswer
 from models.errors import InvalidInput
-from models.text.folding import words
+from models.text.words import words
 from tests import filter_trees, reference
 from tests.examples import examples
 from tests.workspace import Workspace

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.requests import SearchRequest
-from app.search.types import Hit
+from app.search.answers import Hit
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
 from indexer.errors import CursorExpired

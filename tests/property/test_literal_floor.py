@@ -13,9 +13,9 @@ from app.answers import json_values
 from app.calibration.label_candidates import LabelCandidatesRequest, sample_label_candidates
 from app.calibration.label_files import read_label_rows, write_label_candidates
 from app.calibration.preview import preview
-from app.requests import Mode, PreviewRequest, SpanChoice
+from app.requests import ModeName, PreviewRequest, SpanChoice
+from app.search.answers import Hit
 from app.search.modes.maxsim.hits import PairedExplanation
-from app.search.types import Hit
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
 from indexer.engine.query import Filter
@@ -188,7 +188,7 @@ def test_counts_and_saved_phrases_have_them_all(
 
 
 @pytest.mark.parametrize("mode", ["best_span", "lexical", "hybrid"])
-def test_previews_and_label_files_mark_occurrences(workspace: Workspace, tmp_path: Path, mode: Mode) -> None:
+def test_previews_and_label_files_mark_occurrences(workspace: Workspace, tmp_path: Path, mode: ModeName) -> None:
     name = f"exact-{mode}"
     texts = ["My parcel came.", "a parcel, late", "nothing of it", "the late parcel"]
     arriving = [Document(f"d{number}", (Part(text),)) for number, text in enumerate(texts)]

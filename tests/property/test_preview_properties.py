@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.calibration.preview import STEPS, preview
 from app.requests import PreviewRequest, SearchRequest
-from app.search.types import Hit
+from app.search.answers import Hit
 from indexer.catalog.calibrations import add_calibration, deactivate_calibration
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
@@ -153,7 +153,7 @@ def test_an_empty_collection(tmp_path: Path) -> None:
         ({"threshold": float("nan")}, "threshold"),
         ({"floor": -0.1}, "floor"),
         ({"floor": float("nan")}, "floor"),
-        ({"mode": "facets"}, "mode"),
+        ({"mode": "maxsim"}, "mode"),
     ],
 )
 def test_what_cannot_be_previewed_is_refused(workspace, asked, field) -> None:

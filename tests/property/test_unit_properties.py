@@ -10,8 +10,9 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from uniseg.wordbreak import word_boundaries, word_break
 
-from models.text import folding, units
-from models.text.forms import OLDEST, TextForm
+from models.text import units
+from models.text.units import OLDEST, TextForm
+from models.text.words import words as words_of
 from tests.strategies import AWKWARD, texts
 
 
@@ -165,4 +166,4 @@ def test_invisible_signs_within_a_word_are_passed_over(word: str, sign: str, dat
     at = data.draw(st.integers(1, len(word) - 1))
     text = word[:at] + sign + word[at:]
     assert units.split(f"a {text} b").tolist() == [[0, 1], [2, 3 + len(word)], [4 + len(word), 5 + len(word)]]
-    assert folding.words(text) == (word,)
+    assert words_of(text) == (word,)

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from app.calibration.service import ThresholdService
 from app.requests import PreviewRequest, SearchRequest
+from app.search.answers import Hit
 from app.search.mode import load_modes
 from app.search.service import SearchService
-from app.search.types import Hit
 from models.ops.span_score import SpanScore
 from models.types import Document, Part
 from models.verifier.types import Judgement, Pair
 from tests.byte_restorer import ByteRestorer
-from tests.workspace import Workspace
+from tests.workspace import ALL_REPRESENTATIONS, Workspace
 
 SCORE = SpanScore(0.15, (-0.06, -0.03, 0, 0, 0, 0), (-0.05, -0.02, 0, 0, 0, 0), crossing=-0.1)
 WORDS = ["cancel", "my", "plan", "the", "order", "not", "today", ",", ".", ". And"]
@@ -31,7 +31,7 @@ _numbers = count()
 class Scale:
     """A verifier that says how similar a pair is."""
 
-    even, least = 0.5, 0.2
+    decision_point, least = 0.5, 0.2
 
     def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
         return [Judgement(pair.similarity, "match" if pair.similarity >= 0.5 else "unrelated") for pair in pairs]
@@ -40,7 +40,7 @@ class Scale:
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
     folder = tmp_path_factory.mktemp("modes")
-    stored = {"words": True, "nugget_ratio": 0.3, "facets": True, "restorer": ByteRestorer()}
+    stored = {"words": True, "nugget_ratio": 0.3, "representations": ALL_REPRESENTATIONS, "restorer": ByteRestorer()}
     with Workspace(folder, span_score=SCORE, **stored) as made:  # type: ignore[arg-type]
         yield made
 
@@ -77,7 +77,7 @@ def test_a_sentence_has_one_verdict_in_every_mode(workspace: Workspace, texts: l
     service, collection = made(workspace, texts)
     indexed = {f"d{number}": Document(f"d{number}", tuple(map(Part, of))) for number, of in enumerate(texts)}
     spans = by_clause(judged(service, collection, query, "best_span"))
-    for mode in ("lexical", "hybrid", "facets", "restorable"):
+    for mode in service.modes.keys() - {"best_span", "maxsim"}:
         others = by_clause(judged(service, collection, query, mode))
         shared = spans.keys() & others.keys()
         assert {place: spans[place] for place in shared} == {place: others[place] for place in shared}
@@ -125,7 +125,7 @@ def test_thresholds_counts_and_previews_agree(
     workspace: Workspace, texts: list[list[str]], query: str, threshold: float | str
 ) -> None:
     service, collection = made(workspace, texts)
-    number = Scale.even if threshold == "auto" else float(threshold)
+    number = Scale.decision_point if threshold == "auto" else float(threshold)
     scale = {"threshold": threshold, "threshold_on": None if threshold == "auto" else "raw"}
     plain = service.search(SearchRequest(collection, text=query, top_k=1_000))[0].hits
     passed = [hit for hit in plain if hit.raw >= number]
@@ -152,7 +152,7 @@ def test_unrelated_phrases_have_one_median_in_every_mode(
     """Phrases share one frequent word with the texts, so that every mode finds something."""
     service, collection = made(workspace, [*texts, ["the order"]])
     medians = []
-    for mode in ("best_span", "lexical", "hybrid", "maxsim", "facets", "restorable"):
+    for mode in service.modes:
         found = [judged(service, collection, f"{letter}rk the {letter}lm", mode) for letter in asked]
         medians.append(median(max(hit.probability or 0.0 for hit in hits) for hits in found))
     assert max(medians) - min(medians) <= 0.05

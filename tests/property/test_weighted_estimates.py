@@ -12,7 +12,7 @@ import pytest
 from jaxtyping import Bool, Float
 
 from app.calibration.metrics import AtThreshold, Sampled, at_thresholds, for_precision
-from app.search.stratified_sampling import BINS, bins_of, draw, plan_strata, probabilities
+from app.search.verification.stratified_sampling import BINS, bins_of, draw, plan_strata, probabilities
 
 PHRASES, NEAR, LABELS = 8, 0.8, 200
 

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indexer.sources.plain import paragraphs
-from models.text.borders import border_codes
-from models.text.sentences import sentence_spans
+from models.text.borders import border_codes, sentence_spans
 from models.text.units import split
 from models.text.wrapping import line_breaks, unwrapped
 from tests import strategies

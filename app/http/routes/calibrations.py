@@ -16,7 +16,7 @@ from app.http.auth import CallerDependency, in_pool
 from app.http.openapi import api_router, problems
 from app.http.responses import answer_response
 from app.http.schemas import CollectionPath, Note
-from app.requests import MAX_NAME, Body, DocumentId, Mode, QueryText, Similarity
+from app.requests import MAX_NAME, Body, DocumentId, ModeName, QueryText, Similarity
 from indexer.tuning import CalibrationDraft
 from models.errors import InvalidInput
 from models.types import SpanBounds
@@ -79,7 +79,7 @@ class CalibrateBody(Body):
         "same), where 4 and more is a match; of a label candidate its `probability` and `stratum`. All labels have a "
         "probability, or none has."
     )
-    mode: Mode = Field("best_span", description="The mode whose scores are calibrated.")
+    mode: ModeName = Field("best_span", description="The mode whose scores are calibrated.")
     note: Note = Field("", description="A note, stored with the calibration.")
     activate: bool = Field(False, description="Activate the calibration in the same transaction.")
     precision: FiniteFloat = Field(0.9, gt=0, le=1, description="The target precision of a suggested threshold.")
@@ -117,7 +117,7 @@ class ImportBody(Body):
 
     fingerprint: str = Field(max_length=MAX_NAME, description="The fingerprint of its encoder.")
     span_units: SpanUnitsBody = Field(description="Its span bounds.")
-    mode: Mode = Field("best_span", description="Its mode.")
+    mode: ModeName = Field("best_span", description="Its mode.")
     knots: list[Annotated[list[Similarity], Field(min_length=2, max_length=2)]] = Field(
         min_length=2, max_length=MAX_KNOTS, description="Pairs of raw and score, both increasing from 0 to 1."
     )

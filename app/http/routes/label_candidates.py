@@ -21,7 +21,7 @@ from app.http.auth import CallerDependency
 from app.http.openapi import api_router, problems
 from app.http.responses import answer_response
 from app.http.schemas import CollectionPath
-from app.requests import Mode, QueryText, SimilarityText, filter_of
+from app.requests import ModeName, QueryText, SimilarityText, filter_of
 from indexer.tuning import ThresholdOn
 from models.fields import converted
 
@@ -40,7 +40,7 @@ class LabelCandidatesQuery(BaseModel):
     )
     count: int = Field(200, ge=FEWEST, le=MAX_CANDIDATES, description="The number of pairs.")
     seed: int = Field(SEED, ge=0, lt=2**63, description="The seed: on one generation it draws the same pairs.")
-    mode: Mode = Field("best_span", description="How similarity is measured.")
+    mode: ModeName = Field("best_span", description="How similarity is measured.")
     threshold: SimilarityText | None = Field(
         None, description="Most pairs are drawn near it; else near the collection's, or near a score of 0.8."
     )

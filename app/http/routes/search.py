@@ -15,9 +15,9 @@ from app.http.openapi import api_router, problems
 from app.http.problems import is_of_server
 from app.http.responses import CURSOR_HEADER, answer_response, cursor_header, stream_response
 from app.http.schemas import BadQuery, BatchBody
-from app.requests import CollectionsRequest, ExportRequest, SearchRequest, with_second_look
+from app.requests import CollectionsRequest, ExportRequest, SearchRequest, with_verification
 from app.search.answers import CollectionsAnswer, FailedQuery, QueryError, SearchAnswer, SearchAnswers
-from app.search.export_formats import FORMATS
+from app.search.export import FORMATS
 from indexer.errors import CollectionNotFound
 from models.errors import InvalidInput, SpanseekError
 from models.text.checks import printable
@@ -35,7 +35,7 @@ async def search(body: SearchRequest, caller: CallerDependency) -> Response:
     """Find the spans of a collection that are most similar to a text or a vector, best first."""
     request = confined(caller, body)
     backend = caller.backend
-    return answer_response(await backend.search.search(with_second_look(request), backend.limits.deadline_s))
+    return answer_response(await backend.search.search(with_verification(request), backend.limits.deadline_s))
 
 
 @router.post("/batch", response_model=SearchAnswers, summary="Ask several queries at once")
@@ -64,7 +64,7 @@ async def search_collections(body: CollectionsRequest, caller: CallerDependency)
     for number, collection in enumerate(body.collections):
         caller.confine("search", collection, field=f"collections[{number}]")
     backend = caller.backend
-    first = with_second_look(confined(caller, body.first()))
+    first = with_verification(confined(caller, body.first()))
     answer = await backend.search.search_several(first, body.collections, backend.limits.deadline_s)
     return await asyncio.to_thread(answer_response, answer)
 

@@ -14,7 +14,7 @@ from app.http.openapi import api_router, problems
 from app.http.responses import answer_response
 from app.http.routes.calibrations import LABELS, LabelBody, labels_of
 from app.http.schemas import CollectionPath, Note
-from app.requests import Body, Mode, Similarity
+from app.requests import Body, ModeName, Similarity
 from indexer.tuning import ThresholdOn
 
 router = api_router(
@@ -30,7 +30,7 @@ class PutThresholdBody(Body):
 
     model_config = ConfigDict(json_schema_extra=_EXAMPLES)
 
-    mode: Mode = Field("best_span", description="The mode of the threshold.")
+    mode: ModeName = Field("best_span", description="The mode of the threshold.")
     value: Similarity | None = Field(description="The default minimum similarity of hits; null removes it.")
     on: ThresholdOn = Field("score", description="The scale of the value.")
     note: Note = Field("", description="The reason; stored in the history.")
@@ -39,7 +39,7 @@ class PutThresholdBody(Body):
 class UndoBody(Body):
     """The threshold whose last change to undo."""
 
-    mode: Mode = Field("best_span", description="The mode of the threshold.")
+    mode: ModeName = Field("best_span", description="The mode of the threshold.")
     note: Note = Field("", description="The reason; stored in the history.")
 
 
@@ -90,7 +90,7 @@ async def propose_thresholds(collection: CollectionPath, body: ProposeBody, call
 def get_threshold_history(
     collection: CollectionPath,
     caller: CallerDependency,
-    mode: Annotated[Mode, Query(description="The mode of the threshold.")] = "best_span",
+    mode: Annotated[ModeName, Query(description="The mode of the threshold.")] = "best_span",
 ) -> Response:
     """List all changes, the newest first."""
     caller.require("admin", collection)

@@ -9,16 +9,17 @@ from jaxtyping import Float
 
 from app.answers import described
 from app.requests import SearchRequest
-from app.search.long_hits import shortened
-from app.search.mode import Accepts, BatchQuery, SearchMode, Total
-from app.search.span_choice import check_span_choice
-from app.search.types import Hit, TextSpan
+from app.search.answers import Hit, TextSpan
+from app.search.hits import shortened
+from app.search.mode import Accepts, BatchQuery, Countable, Mode, Needs, Presented, Total
+from app.search.reading import check_span_choice
 from indexer.engine.executor import Memo, SegmentQuery
 from indexer.engine.named_spans import NamedSpan
 from indexer.engine.place import ScoredSpan
 from indexer.engine.query import Selection, SpanLengths
 from indexer.engine.rows import SpanRows, no_rows
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.snapshot import Snapshot
+from indexer.engine.views import SegmentView
 from indexer.tuning import Tuning
 from indexer.types import Recipe
 from indexer.words.bm25 import (
@@ -30,10 +31,9 @@ from indexer.words.bm25 import (
     units_in_reach,
     units_with_words,
 )
-from indexer.words.queries import WordQuery, has_plain_words, read_query
-from indexer.words.recipe import DETAILS, has_words
-from models.text.folding import words
-from models.text.stemming import Language
+from indexer.words.queries import WordQuery, read_query
+from indexer.words.recipe import DETAILS, NAME
+from models.text.words import Language, words
 from models.types import UnitSpan
 
 ADD_WORDS = "Run `spanseek optimize --words` once, which adds the words of its texts."
@@ -120,45 +120,11 @@ class LexicalScan(SegmentQuery[list[WordCounts], list[SpanRows]]):
         )
 
 
-class Lexical(SearchMode[LexicalQuery, LexicalQuery]):
-    """Sentences, or whole clauses or parts, by the words that they share with the query."""
+class LexicalHits(Presented[LexicalQuery]):
+    """Sentences, with the query's words."""
 
-    name = "lexical"
     whole = "sentence"
-    accepts = Accepts(stemming=True)
     explanation = LexicalExplanation
-    requirement = ADD_WORDS
-
-    def available(self, recipe: Recipe) -> bool:
-        """True if the collection has words."""
-        return has_words(recipe)
-
-    def fingerprint(self, recipe: Recipe) -> str:
-        """The fingerprint of the words, and of their score."""
-        return f"{DETAILS['fingerprint']}+bm25.v1"
-
-    def score_fingerprint(self, request: SearchRequest, recipe: Recipe) -> str:
-        """The same, with the language of stems."""
-        return self.fingerprint(recipe) + stem_fingerprint(request.stemming)
-
-    def is_judged(self, request: SearchRequest) -> bool:
-        """True for words alone: ``prefixes*`` and ``"phrases"`` say how to search, not what a text is to say."""
-        return request.text is not None and has_plain_words(request.text)
-
-    def read(self, request: SearchRequest, recipe: Recipe) -> LexicalQuery:
-        """Read the words of a text."""
-        check_span_choice(request.spans, recipe.bounds)
-        text = request.text or ""
-        longest = recipe.bounds.longest if request.spans.max_units is None else request.spans.max_units
-        return LexicalQuery(read_query(text, request.stemming, recipe.text), words(text, recipe.text), longest)
-
-    def encode(self, queries: Sequence[LexicalQuery], recipe: Recipe) -> list[LexicalQuery]:
-        """The queries as they are."""
-        return list(queries)
-
-    def segment_query(self, snapshot: Snapshot, queries: Sequence[LexicalQuery], selection: Selection) -> BatchQuery:
-        """All sentences with words of every query."""
-        return LexicalScan(tuple(queries))
 
     def present(
         self, request: SearchRequest, query: LexicalQuery, spans: list[ScoredSpan], tuning: Tuning, total: Total
@@ -183,6 +149,47 @@ class Lexical(SearchMode[LexicalQuery, LexicalQuery]):
             for match in bm25.matches(segment, segment.whole_of(span.place.segment_units.start))
         )
         return LexicalExplanation(span.cosine, sum(part.contribution for part in parts), bm25.highest, parts)
+
+
+class Lexical(Mode[LexicalQuery, LexicalQuery]):
+    """Sentences, or whole clauses or parts, by the words that they share with the query."""
+
+    name = "lexical"
+    accepts = Accepts(stemming=True, operators=True)
+    needs = Needs(NAME, ADD_WORDS)
+    presented = LexicalHits()
+
+    @property
+    def countable(self) -> "LexicalCounting":
+        """The scores of texts and spans."""
+        return LexicalCounting(self)
+
+    def fingerprint(self, recipe: Recipe) -> str:
+        """The fingerprint of the words, and of their score."""
+        return f"{DETAILS['fingerprint']}+bm25.v1"
+
+    def read(self, request: SearchRequest, recipe: Recipe) -> LexicalQuery:
+        """Read the words of a text."""
+        check_span_choice(request.spans, recipe.bounds)
+        text = request.text or ""
+        longest = recipe.bounds.longest if request.spans.max_units is None else request.spans.max_units
+        return LexicalQuery(read_query(text, request.stemming, recipe.text), words(text, recipe.text), longest)
+
+    def encode(self, queries: Sequence[LexicalQuery], recipe: Recipe) -> list[LexicalQuery]:
+        """The queries as they are."""
+        return list(queries)
+
+    def segment_query(self, snapshot: Snapshot, queries: Sequence[LexicalQuery], selection: Selection) -> BatchQuery:
+        """All sentences with words of every query."""
+        return LexicalScan(tuple(queries))
+
+
+class LexicalCounting(Countable[LexicalQuery]):
+    """The scores of texts and spans."""
+
+    def score_fingerprint(self, request: SearchRequest, recipe: Recipe) -> str:
+        """The same, with the language of stems."""
+        return super().score_fingerprint(request, recipe) + stem_fingerprint(request.stemming)
 
     def text_cosines(
         self, queries: Sequence[LexicalQuery], texts: Sequence[LexicalQuery]

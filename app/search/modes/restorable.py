@@ -8,21 +8,20 @@ from jaxtyping import Float
 
 from app.encoders.encoders import Encoders
 from app.requests import SearchRequest
-from app.search.mode import Accepts, BatchQuery, SearchMode, Total
+from app.search.mode import Accepts, BatchQuery, Countable, Mode, Needs, Presented, Total
 from app.search.modes.best_span import Explanation
-from app.search.query_vectors import query_vector
+from app.search.reading import query_vector
 from indexer.engine.named_spans import NamedSpan
 from indexer.engine.place import ScoredSpan
 from indexer.engine.query import Selection
 from indexer.engine.snapshot import Snapshot
-from indexer.restorable.files import NAME
+from indexer.restorable.files import NAME, stored_restorable
 from indexer.restorable.models import Restoring, fingerprint
-from indexer.restorable.representation import stored_restorable
 from indexer.restorable.scan import SentenceCounts, SentenceQuery, SentenceScan, cosines_of
 from indexer.restorable.texts import rows_of
 from indexer.types import Recipe
 from models.errors import InvalidInput
-from models.text.sentences import sentence_spans
+from models.text.borders import sentence_spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,22 +32,33 @@ class TextQuery:
     sentences: tuple[str, ...]
 
 
-class RestorableMode(SearchMode[TextQuery | SentenceQuery, SentenceQuery]):
+class SentenceHits(Presented[SentenceQuery]):
+    """Whole sentences, explained by their cosine."""
+
+    explanation = Explanation
+    is_literal = False
+    without_texts = "with group_by document, restorable ranks documents by MaxSim."
+
+    def explain(self, request: SearchRequest, query: SentenceQuery, span: ScoredSpan, total: Total) -> Explanation:
+        """The cosine alone: a whole sentence has no terms."""
+        return Explanation(span.cosine, ())
+
+
+class RestorableMode(Mode[TextQuery | SentenceQuery, SentenceQuery]):
     """Sentences by the cosine of their vector with the query's; documents by the best for each of its sentences."""
 
     name = "restorable"
     accepts = Accepts(vector=True, boundaries=("any", "sentence"))
-    explanation = Explanation
-    is_literal = False
-    without_texts = "with group_by document, restorable ranks documents by MaxSim."
-    requirement = "Run `spanseek reindex --restorable` once, which adds the restorable vectors of its sentences."
+    needs = Needs(NAME, "Run `spanseek reindex --restorable` once, which adds the restorable vectors of its sentences.")
+    presented = SentenceHits()
 
     def __init__(self, encoders: Encoders) -> None:
-        self._encoders, self._restoring = encoders, encoders.shared(Restoring)
+        self._restoring = encoders.shared(Restoring)
 
-    def available(self, recipe: Recipe) -> bool:
-        """True if the collection has restorable vectors."""
-        return NAME in recipe.details
+    @property
+    def countable(self) -> "SentenceCounting":
+        """The counts and cosines of sentences."""
+        return SentenceCounting(self)
 
     def fingerprint(self, recipe: Recipe) -> str:
         """The fingerprint of the restorer."""
@@ -85,19 +95,15 @@ class RestorableMode(SearchMode[TextQuery | SentenceQuery, SentenceQuery]):
         """The best sentences for every query."""
         return SentenceScan(tuple(queries))
 
+
+class SentenceCounting(Countable[SentenceQuery]):
+    """The counts and cosines of sentences."""
+
     def counting_query(
         self, snapshot: Snapshot, query: SentenceQuery, floor: float | None, selection: Selection
     ) -> BatchQuery:
         """Every document with its score, and the sentences above the floor."""
         return SentenceCounts(query, floor)
-
-    def readable(self, spans: list[ScoredSpan]) -> list[ScoredSpan]:
-        """The same spans; of a collection that does not store texts, at places that restore them."""
-        return self._encoders.readable(spans)
-
-    def explain(self, request: SearchRequest, query: SentenceQuery, span: ScoredSpan, total: Total) -> Explanation:
-        """The cosine alone: a whole sentence has no terms."""
-        return Explanation(span.cosine, ())
 
     def text_cosines(
         self, queries: Sequence[SentenceQuery], texts: Sequence[SentenceQuery]

@@ -15,13 +15,12 @@ from indexer.segments.layout import MANIFEST
 from indexer.segments.local import link_segments
 from indexer.segments.manifest import FileEntry, Manifest, SegmentKey, damages, read_manifest
 from indexer.segments.opened import damage_of, forget_segment, isolate, open_segment
-from indexer.segments.options import SegmentsOptions
 from indexer.segments.reader import Segment
 from indexer.segments.storage import CollectionFolders
 from indexer.types import SegmentInfo, SegmentPlace
 from spanseek_bucket.cache import SegmentCache
 from spanseek_bucket.collections import BucketCollections
-from spanseek_bucket.objects import Bucket, ObjectMissing, open_bucket
+from spanseek_bucket.objects import Bucket, ObjectMissing
 from spanseek_bucket.upload import AT_ONCE, path_of, upload
 
 # Seconds until a segment that was damaged in the bucket is fetched again.

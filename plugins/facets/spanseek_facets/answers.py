@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import ConfigDict
 
 from app.answers import ItemError, described, optional
-from app.requests import Mode
+from app.requests import ModeName
 from app.texts.requests import SpanRange
 from indexer.engine.query import Filter
 from indexer.segments.text import OffsetUnit
@@ -33,7 +33,7 @@ class CompareRequest:
 class ModeSimilarity:
     """The similarity of two texts in one mode: the first is the query, the second the text."""
 
-    mode: Mode
+    mode: ModeName
     raw: Annotated[float | None, optional("From 0 to 1, as a search has it.")] = None
     score: Annotated[float | None, optional("By the calibration that applies; raw without one.")] = None
     error: Annotated[ItemError | None, optional("Why the mode cannot compare them.")] = None

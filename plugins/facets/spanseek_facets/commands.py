@@ -21,8 +21,8 @@ SummaryCollection = Annotated[
 ]
 
 
-compare_cli = typer.Typer(rich_help_panel="Search")
-summarize_cli = typer.Typer(rich_help_panel="Search")
+compare_cli = typer.Typer(rich_help_panel="Search", add_completion=False)
+summarize_cli = typer.Typer(rich_help_panel="Search", add_completion=False)
 
 
 @compare_cli.command()

@@ -10,8 +10,8 @@ from app.encoders.default_calibrations import default_tuning
 from app.encoders.encoders import Encoders
 from app.requests import SearchRequest
 from app.search import literal
-from app.search.accepting import read_request
-from app.search.mode import AnyMode, Modes
+from app.search.mode import AnyMode, Modes, is_available
+from app.search.reading import read_request
 from app.search.service import SearchService
 from app.services import Services
 from indexer.representations.registry import with_all
@@ -60,7 +60,7 @@ class CompareService:
             if not text.strip():
                 raise InvalidInput("The text is empty.", hint="Give at least one word.", field=field)
         recipe = self._recipe(request)
-        available = (mode for mode in self._modes.values() if mode.available(recipe))
+        available = (mode for mode in self._modes.values() if is_available(mode, recipe))
         similarities = tuple(self._similarity(mode, request, recipe) for mode in available)
         return CompareAnswer(similarities, self._facets_of(request), self._direction(request))
 

@@ -10,7 +10,7 @@ from jaxtyping import Float, Float32
 from app.answers import described
 from app.encoders.encoders import Encoders
 from app.requests import SearchRequest
-from app.search.mode import Accepts, BatchQuery, SearchMode, Total
+from app.search.mode import Accepts, BatchQuery, Countable, Mode, Needs, Presented, Total
 from indexer.engine.named_spans import NamedSpan
 from indexer.engine.place import ScoredSpan
 from indexer.engine.query import Selection
@@ -22,6 +22,7 @@ from spanseek_facets.representation import stored_facets
 from spanseek_facets.scan import FacetScan, cosines_of, facet_cosines
 from spanseek_facets.scores import codebook_distance
 from spanseek_facets.shipped import NAME, Facets, fingerprint
+from spanseek_facets.word_vectors import WordVectors
 
 _WORDS_OF_A_FACET = 3
 
@@ -50,29 +51,48 @@ class FacetExplanation:
 
 @dataclass(frozen=True, slots=True)
 class FacetQuery:
-    """A text, and its facets once it is encoded.
+    """A text, and its facets and the words that they are named by, once it is encoded.
 
     ``codebook`` is None for a text without words that the word vectors have.
     """
 
     text: str
     codebook: Float32[np.ndarray, "facets dim"] | None = None
+    words: WordVectors | None = None
 
 
-class FacetMode(SearchMode[FacetQuery, FacetQuery]):
+class FacetHits(Presented[FacetQuery]):
+    """Whole sentences, explained by the words nearest to their facets."""
+
+    boundary = "sentence"
+    explanation = FacetExplanation
+
+    def explain(self, request: SearchRequest, query: FacetQuery, span: ScoredSpan, total: Total) -> FacetExplanation:
+        """The facets of both sides, by the words nearest to them."""
+        stored, unit = stored_facets(span.place.segment), span.place.segment_units.start
+        rows = np.flatnonzero(stored.units == unit)
+        if query.codebook is None or not len(rows):
+            return FacetExplanation(-1.0, (), (), span.cosine + 1)
+        cosine = float(facet_cosines(query.codebook, stored, rows)[0])
+        of_hit = stored.vectors(rows)[0]
+        return FacetExplanation(cosine, _named(query, query.codebook), _named(query, of_hit), span.cosine - cosine)
+
+
+class FacetMode(Mode[FacetQuery, FacetQuery]):
     """Sentences by the similarity SC of their facets to the query's."""
 
     name = "facets"
     accepts = Accepts(ranking=True, boundaries=("any", "sentence"))
-    explanation = FacetExplanation
-    requirement = "Run `spanseek reindex --facets` once, which adds the facets of its sentences."
+    needs = Needs(NAME, "Run `spanseek reindex --facets` once, which adds the facets of its sentences.")
+    presented = FacetHits()
 
     def __init__(self, encoders: Encoders) -> None:
         self._facets = encoders.shared(Facets)
 
-    def available(self, recipe: Recipe) -> bool:
-        """True if the collection has facets."""
-        return NAME in recipe.details
+    @property
+    def countable(self) -> "FacetCounting":
+        """The counts and scores of sentences."""
+        return FacetCounting(self)
 
     def fingerprint(self, recipe: Recipe) -> str:
         """The fingerprint of the facets."""
@@ -88,21 +108,23 @@ class FacetMode(SearchMode[FacetQuery, FacetQuery]):
             raise InvalidInput("The query holds no words.", hint="Give at least one word.", field="text")
         return FacetQuery(request.text or "")
 
-    def selection(self, request: SearchRequest, floor: float | None) -> Selection:
-        """The selection of sentences."""
-        return replace(super().selection(request, floor), boundary="sentence")
-
     def encode(self, queries: Sequence[FacetQuery], recipe: Recipe) -> list[FacetQuery]:
         """The facets of every query that has a word of the word vectors."""
         model = self._facets.matching(recipe)
         return [
-            replace(query, codebook=model.encode([query.text])[0]) if len(model.words.text_ids(query.text)) else query
+            replace(query, codebook=model.encode([query.text])[0], words=model.words)
+            if len(model.words.text_ids(query.text))
+            else query
             for query in queries
         ]
 
     def segment_query(self, snapshot: Snapshot, queries: Sequence[FacetQuery], selection: Selection) -> BatchQuery:
         """The best sentences for every query."""
         return FacetScan(tuple(query.codebook for query in queries))
+
+
+class FacetCounting(Countable[FacetQuery]):
+    """The counts and scores of sentences."""
 
     def counting_query(
         self, snapshot: Snapshot, query: FacetQuery, floor: float | None, selection: Selection
@@ -124,19 +146,10 @@ class FacetMode(SearchMode[FacetQuery, FacetQuery]):
         """True for a text that holds the query's words, as sentences do."""
         return holds(text, terms)
 
-    def explain(self, request: SearchRequest, query: FacetQuery, span: ScoredSpan, total: Total) -> FacetExplanation:
-        """The facets of both sides, by the words nearest to them."""
-        stored, unit = stored_facets(span.place.segment), span.place.segment_units.start
-        rows = np.flatnonzero(stored.units == unit)
-        if query.codebook is None or not len(rows):
-            return FacetExplanation(-1.0, (), (), span.cosine + 1)
-        cosine = float(facet_cosines(query.codebook, stored, rows)[0])
-        of_hit = stored.vectors(rows)[0]
-        return FacetExplanation(cosine, self._named(query.codebook), self._named(of_hit), span.cosine - cosine)
 
-    def _named(self, codebook: Float32[np.ndarray, "facets dim"]) -> tuple[FacetWords, ...]:
-        nearest = self._facets.words.nearest(codebook, _WORDS_OF_A_FACET)
-        return tuple(FacetWords(tuple(word for word, _ in of_facet)) for of_facet in nearest)
+def _named(query: FacetQuery, codebook: Float32[np.ndarray, "facets dim"]) -> tuple[FacetWords, ...]:
+    nearest = [] if query.words is None else query.words.nearest(codebook, _WORDS_OF_A_FACET)
+    return tuple(FacetWords(tuple(word for word, _ in of_facet)) for of_facet in nearest)
 
 
 def _text_cosine(query: FacetQuery, text: FacetQuery) -> float:

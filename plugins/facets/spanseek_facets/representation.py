@@ -27,7 +27,7 @@ from indexer.types import Details, Recipe
 from models.encoders.passes import Maker
 from models.encoders.registry import Models
 from models.ops.quantization import quantize_directions
-from models.text.sentences import sentence_spans
+from models.text.borders import sentence_spans
 from spanseek_facets.model import FacetModel
 from spanseek_facets.shipped import NAME, Facets, facet_details
 

@@ -17,7 +17,7 @@ from indexer.engine.query import Selection
 from indexer.engine.rows import SpanRows, no_rows
 from indexer.engine.scan import kth_largest
 from indexer.engine.selection import owners
-from indexer.engine.snapshot import SegmentView
+from indexer.engine.views import SegmentView
 from indexer.words.literal import BELOW
 from spanseek_facets.kernels import facet_distances, facet_nearness
 from spanseek_facets.representation import FacetRows, stored_facets

@@ -1,10 +1,13 @@
-"""The setting of facet vectors."""
+"""Where the weights of facet vectors lie."""
 
 from pathlib import Path
+from typing import Final
 
 from pydantic import Field
 
 from app.settings import PluginSettings
+
+SHIPPED: Final = Path(__file__).parent / "weights"
 
 
 class FacetSettings(PluginSettings):

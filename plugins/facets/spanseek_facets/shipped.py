@@ -9,10 +9,10 @@ from indexer.types import Details, Recipe
 from models.encoders.registry import Models
 from models.errors import BackboneMissing
 from spanseek_facets.model import FacetModel, load_facets
+from spanseek_facets.settings import SHIPPED
 from spanseek_facets.word_vectors import WordVectors, load_word_vectors
 
 NAME: Final = "facets"
-SHIPPED: Final = Path(__file__).parent / "weights"
 
 
 class Facets:

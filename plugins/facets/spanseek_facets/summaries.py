@@ -21,7 +21,7 @@ from indexer.reading.stored_documents import stored_document
 from indexer.segments.text import offset_in
 from indexer.store import Store
 from models.errors import InvalidInput
-from models.text.sentences import sentence_spans
+from models.text.borders import sentence_spans
 from models.types import CharSpan, Document
 from spanseek_facets.answers import (
     MAX_CHOSEN,

@@ -35,7 +35,7 @@ MUSIC = "She played the piano in an orchestra."
 
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
-    with Workspace(tmp_path_factory.mktemp("facets"), words=True, facets=True) as made:
+    with Workspace(tmp_path_factory.mktemp("facets"), words=True, representations={"facets": {}}) as made:
         made.index([document("a", f"{PETS} {MONEY}", MUSIC, kind="x"), document("unknown", "Qwrtz xyzzq. Plugh!")])
         made.index([document("b", "A kitten is a young animal.", kind="y")])
         yield made
@@ -107,7 +107,7 @@ def test_candidates_are_rescored_exactly(workspace: Workspace, monkeypatch: pyte
 
 def test_a_sentence_in_several_windows_has_facets_of_all_its_words(tmp_path: Path) -> None:
     sentence = " ".join(["Music"] * 300 + ["bank"] * 300) + "."
-    with Workspace(tmp_path, facets=True) as made:
+    with Workspace(tmp_path, representations={"facets": {}}) as made:
         made.index([document("long", f"Hello. {sentence} The end.")])
         (view,) = made.store.snapshot("c").views
         stored = stored_facets(view.segment)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from app.encoders.encoders import Encoders
-from models.artifacts import SHIPPED
 from models.encoders.registry import EncoderOptions
 from spanseek_facets.model import FacetModel, load_facets
+from spanseek_facets.settings import SHIPPED
 from spanseek_facets.shipped import Facets
 from spanseek_facets.word_vectors import WordVectors, load_word_vectors
 

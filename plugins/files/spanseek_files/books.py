@@ -9,10 +9,11 @@ from urllib.parse import unquote
 from bs4.element import Tag
 
 from indexer.errors import InvalidDocument
-from indexer.sources.compose import composed, guarded_parser, one_document
-from indexer.sources.records import Reading
+from indexer.sources.records import Reading, one_document
 from indexer.sources.web_pages import page_text, parsed_page
 from models.types import Document, Part
+from spanseek_files.compose import composed
+from spanseek_files.isolated import isolated
 from spanseek_files.packages import Package, attribute, tag
 from spanseek_files.word.numbering import formatted
 
@@ -28,8 +29,8 @@ _STYLE: Final = re.compile(r"list-style(?:-type)?\s*:\s*([a-z-]+)")
 _BLOCKS: Final = ("p", "div", "section")
 
 
+@isolated("an EPUB", "lxml.etree")
 @one_document
-@guarded_parser("an EPUB")
 def read_book(reading: Reading) -> Document:
     """A book is one document: a part a block of a chapter, with the chapter's title or number as ``section``."""
     package = Package(reading.whole())

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from indexer.disk import shortage
 from indexer.sources.formats import READERS, kind_of
 from indexer.sources.records import BadRecord, Reading, guarded
 from models.types import Document, Part
@@ -31,7 +32,9 @@ def nested_parts(reading: Reading, name: str, data: bytes) -> Iterator[Part]:
                 reading.lost += [f"attachment {name}: {record.reason}"] if record.lost else []
                 continue
             yield from _named(name, record)
-    except Exception as error:  # noqa: BLE001 - what ends a file of its own in any way ends an attachment
+    except Exception as error:
+        if shortage(error):
+            raise
         reading.lost.append(f"attachment {name}: {error}")
     reading.lost += [f"attachment {name}: {what}" for what in inner.lost]
 

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
-from indexer.sources.compose import Headings, composed, guarded_parser, one_document, row_parts
-from indexer.sources.records import COMMENTS, Reading
+from indexer.sources.records import COMMENTS, Reading, one_document
 from models.types import Document, Part
+from spanseek_files.compose import Headings, composed, row_parts
+from spanseek_files.isolated import isolated
 from spanseek_files.open_lists import Lists
 from spanseek_files.packages import Element, Package, attribute, child, tag
 
@@ -128,8 +129,8 @@ def _repeated(element: Element) -> int:
     return min(int(count), _MOST_REPEATED) if element.getchildren() else 1
 
 
+@isolated("an OpenDocument file", "lxml.etree")
 @one_document
-@guarded_parser("an OpenDocument file")
 def read_open_document(reading: Reading) -> Document:
     """A file of OpenDocument is one document, with ``section`` and ``kind`` as Word files have them."""
     package = Package(reading.whole())

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
-from indexer.sources.compose import composed, guarded_parser, one_document
-from indexer.sources.records import COMMENTS, Reading
+from indexer.sources.records import COMMENTS, Reading, one_document
 from models.types import Document, Part
+from spanseek_files.compose import composed
+from spanseek_files.isolated import isolated
 from spanseek_files.packages import Element, Package, Relation, attribute, child, tag
 from spanseek_files.word.numbering import Numbering
 from spanseek_files.word.reader import drawn_texts
@@ -21,8 +22,8 @@ _COMMENT_TEXTS: Final = ("p:text", "p188:txBody")
 _REPEATED: Final = ("sldNum", "dt", "ftr", "hdr", "sldImg")
 
 
+@isolated("a PowerPoint file", "lxml.etree")
 @one_document
-@guarded_parser("a PowerPoint file")
 def read_slides(reading: Reading) -> Document:
     """A presentation is one document: a part a paragraph or a row of a table, with ``slide`` from 1 and ``kind``."""
     package = Package(reading.whole())

@@ -14,12 +14,13 @@ from functools import partial
 from typing import Any, Final
 
 from indexer.errors import InvalidDocument
-from indexer.sources.compose import INSTALL, composed
 from indexer.sources.named_rows import clock_time
 from indexer.sources.options import ReadOptions, names_of
-from indexer.sources.records import Found, Reading, refuse
+from indexer.sources.records import Found, Reading
 from indexer.sources.tables import read_table
 from models.types import Document, Part
+from spanseek_files.compose import composed
+from spanseek_files.isolated import isolated
 from spanseek_files.nested import inside
 from spanseek_files.number_formats import shown_number
 from spanseek_files.packages import MAX_READ, Package, tag
@@ -65,20 +66,14 @@ class _Sheet:
             self.rows[number] = values if self.is_table else [*map(_shown, cells)]
 
 
+@isolated("an Excel workbook", "openpyxl", "lxml.etree")
 def read_workbook(reading: Reading) -> Iterator[Found]:
     """A sheet whose first row names the column of texts is a table; all other sheets are one document.
 
     Of these a row is a part, with its sheet as ``section``. Hidden sheets are left out.
     """
-    try:
-        sheets = _sheets(reading)
-        drawn = [*_drawn(reading)]
-    except ImportError:
-        yield 1, partial(refuse, INSTALL)
-        return
-    except Exception as error:  # noqa: BLE001 - a parser of untrusted files raises whatever its parts raise
-        yield 1, partial(refuse, f"not an Excel workbook that can be read: {error}")
-        return
+    sheets = _sheets(reading)
+    drawn = [*_drawn(reading)]
     tables = [sheet for sheet in sheets if sheet.is_table]
     for sheet in tables:
         yield from _table(reading, sheet, is_only=len(tables) == 1)

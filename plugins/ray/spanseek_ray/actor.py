@@ -12,7 +12,7 @@ import numpy as np
 
 from indexer.engine.executor import AnyQuery, Step, in_rounds
 from indexer.engine.query import Selection
-from indexer.engine.snapshot import SegmentView
+from indexer.engine.views import SegmentView
 from indexer.errors import SegmentsUnavailable
 from indexer.segments.opened import is_quarantined
 from indexer.segments.options import SegmentsOptions, shared_segments

@@ -9,7 +9,7 @@ from rich.table import Table
 from app.cli.console import JsonOption, out, print_json
 from app.settings import Settings
 from models.errors import InvalidInput
-from spanseek_ray.settings import ClusterOptions, RaySettings
+from spanseek_ray.settings import LOCAL, ClusterOptions, RaySettings
 
 cluster_cli = typer.Typer(
     help="The actors of a Ray cluster, which read segments.", no_args_is_help=True, rich_help_panel="Operation"
@@ -54,8 +54,6 @@ def cluster_drain(
 
 
 def _options() -> ClusterOptions:
-    from spanseek_ray.executor import LOCAL  # numba and FAISS take seconds
-
     options = Settings().of(RaySettings).cluster
     if options.address == LOCAL:
         raise InvalidInput(

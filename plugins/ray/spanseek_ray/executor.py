@@ -20,7 +20,7 @@ from indexer.engine.executor import (
 )
 from indexer.engine.member import Member
 from indexer.engine.query import Selection
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.views import SegmentView, Views
 from indexer.errors import ExecutorUnavailable
 from indexer.segments.manifest import SegmentKey
 from indexer.segments.recent import Recent
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 
-# The address of a cluster that a process starts for itself.
-LOCAL: Final = "local"
 # A search for at most so many hits has a deadline; a pass for more takes as long as it takes.
 _PROMPT: Final = 10_000
 # Filters whose budgets of candidates are kept for a snapshot.
@@ -57,7 +55,7 @@ class RayExecutor(CandidateExecutor):
         self._front = uuid4().hex
         self._peers = Peers(options.replicas, options.queue)
         self._shipped: WeakKeyDictionary[SegmentView, tuple[Shipment, ViewKey]] = WeakKeyDictionary()
-        self._budgets: WeakKeyDictionary[Snapshot, Recent[Budget]] = WeakKeyDictionary()
+        self._budgets: WeakKeyDictionary[Views, Recent[Budget]] = WeakKeyDictionary()
         self._lock, self._joining = Lock(), Lock()
 
     @classmethod
@@ -70,19 +68,19 @@ class RayExecutor(CandidateExecutor):
         everywhere = replace(where, folder=where.folder.absolute())
         return cls(cluster, partial(Shipment.of, where=everywhere))
 
-    def budget(self, snapshot: Snapshot, selection: Selection) -> Budget:
+    def budget(self, snapshot: Views, selection: Selection) -> Budget:
         """The windows and blocks of all segments, asked once for every generation and filter."""
         with self._lock:
             budgets = self._budgets.setdefault(snapshot, Recent(_BUDGETS))
         return budgets.get(selection.filter.key, lambda: super(RayExecutor, self).budget(snapshot, selection))
 
-    def run(self, snapshot: Snapshot, planned: SegmentQuery[Total, Rows], selection: Selection) -> Mapped[Total, Rows]:
+    def run(self, snapshot: Views, planned: SegmentQuery[Total, Rows], selection: Selection) -> Mapped[Total, Rows]:
         """Run the rounds of a planned query, all in one request where no actor needs the totals of the others."""
         if planned.rounds and planned.is_divisible:
             return Mapped(None, self._ask(snapshot, Divisible(planned, selection), selection))
         return super().run(snapshot, planned, selection)
 
-    def each(self, snapshot: Snapshot, read: Callable[[SegmentView], Item]) -> list[Item]:
+    def each(self, snapshot: Views, read: Callable[[SegmentView], Item]) -> list[Item]:
         """The answers of all segments, from the actors that hold them."""
         if not isinstance(read, Step):
             raise TypeError(f"{read!r} is no step of a query")
@@ -94,7 +92,7 @@ class RayExecutor(CandidateExecutor):
         with suppress(ExecutorUnavailable):  # who reads documents needs no actor
             self._joined().prepare(shipments)
 
-    def _ask(self, snapshot: Snapshot, asked: Asked, selection: Selection) -> list[Any]:
+    def _ask(self, snapshot: Views, asked: Asked, selection: Selection) -> list[Any]:
         from spanseek_ray.asking import Round
 
         if not snapshot.views:

@@ -11,8 +11,7 @@ from ray._private import worker
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from indexer.errors import ExecutorUnavailable
-from spanseek_ray.executor import LOCAL
-from spanseek_ray.settings import ClusterOptions
+from spanseek_ray.settings import LOCAL, ClusterOptions
 from spanseek_ray.transport import GROUPS, PackedActor
 
 # Of a cluster of this process alone; nothing large passes its object store.

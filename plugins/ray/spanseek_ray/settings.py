@@ -1,10 +1,14 @@
 """Settings of the cluster, and the options that follow from them."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from pydantic import Field
 
 from app.settings import PluginSettings, Seconds
+
+# The address of a cluster that a process starts for itself.
+LOCAL: Final = "local"
 
 
 @dataclass(frozen=True, slots=True)

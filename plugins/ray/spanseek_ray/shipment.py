@@ -7,7 +7,7 @@ from typing import TypeAlias
 import numpy as np
 from jaxtyping import Int
 
-from indexer.engine.snapshot import SegmentView
+from indexer.engine.views import SegmentView
 from indexer.segments.manifest import SegmentKey
 from indexer.segments.options import SegmentsOptions, shared_segments
 from indexer.types import SegmentInfo

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from indexer.engine.snapshot import SegmentView
+from indexer.engine.views import SegmentView
 from spanseek_ray.actor import Asked, SegmentActor
 from spanseek_ray.executor import RayExecutor
 from spanseek_ray.peers import Peer, Peers, State

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from indexer.engine.snapshot import SegmentView
+from indexer.engine.views import SegmentView
 from indexer.segments.options import SegmentsOptions
 from models.fields import converted
 from spanseek_ray.executor import RayExecutor

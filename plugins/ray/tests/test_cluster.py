@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import pytest
 
-from app.requests import Mode, PreviewRequest, SearchRequest
+from app.requests import ModeName, PreviewRequest, SearchRequest
 from app.search import literal
 from app.search.answers import SearchAnswer
 from app.search.service import encode
@@ -29,7 +29,7 @@ from tests.byte_restorer import ByteRestorer
 from tests.executors import Without
 from tests.faults.places import ROUNDS
 from tests.waiting import until
-from tests.workspace import Workspace, document
+from tests.workspace import ALL_REPRESENTATIONS, Workspace, document
 
 # Both sides encode alike: one has loaded its models before the first test.
 pytestmark = [pytest.mark.slow("starts a cluster"), pytest.mark.native_precision, pytest.mark.timeout(600)]
@@ -56,8 +56,8 @@ def documents(count: int) -> Iterator[Document]:
 
 
 def workspace_at(folder: Path, executor: Executor, segments: Segments | None) -> Workspace:
-    stored = {"words": True, "facets": True}
-    return Workspace(folder, executor=executor, nugget_ratio=0.5, restorer=ByteRestorer(), segments=segments, **stored)
+    stored = {"words": True, "nugget_ratio": 0.5, "representations": ALL_REPRESENTATIONS}
+    return Workspace(folder, executor=executor, restorer=ByteRestorer(), segments=segments, **stored)
 
 
 @pytest.fixture(scope="module")
@@ -92,10 +92,10 @@ def answered(workspace: Workspace, mode: str = "best_span", **options: Any) -> S
     return replace(answer, took_ms=0.0)
 
 
-@pytest.mark.parametrize("mode", get_args(Mode))
-def test_every_mode_answers_as_one_process(both: tuple[Workspace, Workspace], mode: Mode) -> None:
+@pytest.mark.parametrize("mode", get_args(ModeName))
+def test_every_mode_answers_as_one_process(both: tuple[Workspace, Workspace], mode: ModeName) -> None:
     clustered, single = both
-    for request in [*REQUESTS, *(OF_SPANS if single.service.modes[mode].unit == "span" else [])]:
+    for request in [*REQUESTS, *(OF_SPANS if single.service.modes[mode].presented.unit == "span" else [])]:
         assert answered(clustered, mode, **request) == answered(single, mode, **request)
 
 
@@ -114,8 +114,8 @@ def test_previews_and_lists_are_those_of_one_process(both: tuple[Workspace, Work
     )
 
 
-@pytest.mark.parametrize("mode", get_args(Mode))
-def test_what_a_mining_reads_is_what_one_process_reads(both: tuple[Workspace, Workspace], mode: Mode) -> None:
+@pytest.mark.parametrize("mode", get_args(ModeName))
+def test_what_a_mining_reads_is_what_one_process_reads(both: tuple[Workspace, Workspace], mode: ModeName) -> None:
     found = []
     for workspace in both:
         requests = [SearchRequest("c", text=text, mode=mode, threshold=0.5) for text in ("the parcel", "slow again")]

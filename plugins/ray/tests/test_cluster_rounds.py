@@ -12,7 +12,8 @@ from indexer.engine.executor import Memo, SegmentQuery
 from indexer.engine.query import Selection
 from indexer.engine.scan import SpanScan
 from indexer.engine.selection import search
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.snapshot import Snapshot
+from indexer.engine.views import SegmentView
 from indexer.errors import ClusterBusy, SegmentsUnreachable
 from indexer.segments import opened
 from indexer.segments.layout import VECTORS

@@ -21,7 +21,7 @@ from indexer.catalog.collections import Catalog
 from models.types import Document
 from tests.workspace import Workspace, document
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.slow("starts a cluster"), pytest.mark.timeout(1500)]
 
 PATIENCE = 600.0
 WORDS = ["the", "parcel", "never", "came", "to", "my", "door", "please", "cancel", "invoice", "router", "slow", "again"]

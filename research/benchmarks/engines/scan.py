@@ -13,7 +13,8 @@ from indexer.engine.query import Selection
 from indexer.engine.rows import SpanRow
 from indexer.engine.scan import SpanScan
 from indexer.engine.selection import search
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.snapshot import Snapshot
+from indexer.engine.views import SegmentView
 from indexer.segments import layout
 from indexer.segments.merge import Source, merge
 from indexer.segments.reader import Segment

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 import app
-from app.requests import Mode
+from app.requests import ModeName
 from app.settings import Settings
 from indexer.catalog.collections import Catalog
 from indexer.catalog.keys import create_key
@@ -130,7 +130,7 @@ def test_every_text_that_is_asked_for_is_there():
     asked = {(file, name) for file, text in written.items() for name in re.findall(r'\bt\("(\w+)"[,)]', text)}
     assert len(asked) > 100
     assert [(file, name) for file, name in sorted(asked) if name not in names] == []
-    assert [f"mode_{name}" for name in get_args(Mode) if f"mode_{name}" not in names] == []
+    assert [f"mode_{name}" for name in get_args(ModeName) if f"mode_{name}" not in names] == []
     assert [f"kind_{name}" for name in DIFFERENCES if f"kind_{name}" not in names] == []
 
 

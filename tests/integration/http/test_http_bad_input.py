@@ -115,9 +115,7 @@ def test_all_bad_fields_are_named_at_once(client, problem) -> None:
     assert {error["field"] for error in found["errors"]} == {"text", "top_k", "colour"}
 
 
-@pytest.mark.parametrize(
-    ("mode", "code"), [("maxsim", "mode_unavailable"), ("facets", "mode_unavailable"), ("worst_span", "invalid_input")]
-)
+@pytest.mark.parametrize(("mode", "code"), [("maxsim", "mode_unavailable"), ("worst_span", "invalid_input")])
 def test_modes_that_the_collection_or_nobody_has(client, mode, code) -> None:
     body = client.refused(422, code, text="a", mode=mode)
     assert body["errors"][0]["field"] == "mode"

@@ -13,8 +13,7 @@ from app.http.openapi import _EXAMPLES
 from app.http.problems import STATUS
 from app.http.schemas import BatchBody, Problem
 from app.requests import CollectionsRequest, ExportRequest, SearchRequest
-from app.search.answers import SearchAnswer
-from app.search.types import Hit
+from app.search.answers import Hit, SearchAnswer
 from app.texts.requests import SpansRequest
 from app.texts.span_answers import SpansAnswer
 

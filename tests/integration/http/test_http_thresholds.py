@@ -72,7 +72,7 @@ def test_what_is_no_threshold_is_refused(admin, problem, body, field) -> None:
 def test_nan_and_unknown_modes_and_collections(admin, problem) -> None:
     raw = admin.run(admin.http.put(ROOT, content=b'{"value": NaN}', headers={"Content-Type": "application/json"}))
     problem(raw, 422, "invalid_input")
-    for mode, code in (("maxsim", "mode_unavailable"), ("facets", "mode_unavailable"), ("worst_span", "invalid_input")):
+    for mode, code in (("maxsim", "mode_unavailable"), ("worst_span", "invalid_input")):
         problem(admin.put({"value": 0.5, "mode": mode}), 422, code)
         problem(admin.get(f"{ROOT}/history?mode={mode}"), 422, code)
     problem(admin.put({"value": 0.5}, "/admin/collections/no-such/thresholds"), 404, "collection_not_found")

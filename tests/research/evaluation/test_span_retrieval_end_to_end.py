@@ -6,9 +6,9 @@ from typing import cast, get_args
 import pytest
 
 from app.encoders.encoders import Encoders
-from app.requests import Mode, SearchRequest
+from app.requests import ModeName, SearchRequest
+from app.search.answers import Hit
 from app.search.service import SearchService
-from app.search.types import Hit
 from models.encoders.hashing import HashingEncoder
 from models.errors import InvalidInput
 from models.types import SpanBounds
@@ -37,7 +37,7 @@ def found(*queries: Query) -> list[list[tuple[str, str]]]:
     return [[(hit.document_id, CORPUS.text(hit)) for hit in ranked.spans] for ranked in results(*queries)]
 
 
-def results(*queries: Query, encoder: HashingEncoder | None = None, mode: Mode = "best_span") -> list[Ranked]:
+def results(*queries: Query, encoder: HashingEncoder | None = None, mode: ModeName = "best_span") -> list[Ranked]:
     encoders = Encoders.of({"hashing": encoder or HashingEncoder()})
     nugget_ratio = 0.25 if mode == "maxsim" else None
     return search_answers(CORPUS, queries, encoders, Setup("hashing", BOUNDS, mode, nugget_ratio=nugget_ratio))
@@ -65,8 +65,8 @@ def test_answers_within_several_documents_are_those_of_one_search() -> None:
     assert all_three == one
 
 
-@pytest.mark.parametrize("mode", get_args(Mode))
-def test_documents_are_ranked_by_their_best_hits_in_every_mode(mode: Mode, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("mode", get_args(ModeName))
+def test_documents_are_ranked_by_their_best_hits_in_every_mode(mode: ModeName, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("indexer.nuggets.models.NuggetModels.whiten", lambda self, name, *_: self.trained(name))
     everywhere, within = results(query("red parcel missing"), query("red parcel missing", "c", "a"), mode=mode)
     assert everywhere.documents[0] == "b" if mode == "maxsim" else {*everywhere.documents[:2]} == {"a", "b"}

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from app.cli.search import show_judged
-from app.search.types import Hit
+from app.search.answers import Hit
 from models.verifier.types import Difference, Verdict
 
 LESS, NONE, UNREAD = "Less likely:", "No likely match. Nearest:", "Not read by the second look:"

@@ -6,8 +6,8 @@ import io
 from openpyxl import load_workbook
 from pyarrow import parquet as pq
 
-from app.search.export_formats import parquet, table, workbook
-from app.search.types import Hit
+from app.search.answers import Hit
+from app.search.export import parquet, table, workbook
 
 JUDGED = Hit("d", 0, 4, "Text", 0.5, 0.75, "best_span", 1, {}, probability=0.875, verdict="match")
 UNJUDGED = Hit("d", 5, 9, "more", 0.5, 0.75, "best_span", 2, {"team": "A"}, {"n": 1})

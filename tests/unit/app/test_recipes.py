@@ -13,8 +13,8 @@ from models.errors import InvalidInput
 @pytest.mark.parametrize(
     ("representations", "aliases"),
     [
-        ({"nuggets": {"ratio": 0.2}, "facets": {}}, {"nugget_ratio": 0.2, "facets": True}),
-        ({"words": None, "restorable": {}}, {"words": False, "restorable": True}),
+        ({"nuggets": {"ratio": 0.2}, "words": {}}, {"nugget_ratio": 0.2, "words": True}),
+        ({"words": None, "nuggets": {"ratio": 0.1}}, {"words": False, "nugget_ratio": 0.1}),
         ({}, {}),
     ],
 )
@@ -35,7 +35,7 @@ def test_a_name_without_options_does_not_contradict_a_value() -> None:
     [
         ({"nuggets": {"ratio": 0.2}}, {"nugget_ratio": 0.1}, "nugget_ratio"),
         ({"nuggets": None}, {"nugget_ratio": 0.1}, "nugget_ratio"),
-        ({"facets": {}}, {"facets": False}, "facets"),
+        ({"words": {}}, {"words": False}, "words"),
         ({"words": None}, {"words": True}, "words"),
     ],
 )
@@ -50,12 +50,12 @@ def test_spellings_that_differ_are_refused(
 @pytest.mark.parametrize(
     ("representations", "message", "hint", "field"),
     [
-        ({"nugets": {}}, "no representation 'nugets'", "Did you mean nuggets? Known are facets,", "representations"),
-        ({"x": {}}, "no representation 'x'", "Known are facets, nuggets, ", "representations"),
+        ({"nugets": {}}, "no representation 'nugets'", "Did you mean nuggets? Known are ", "representations"),
+        ({"x": {}}, "no representation 'x'", "Known are ", "representations"),
         ({"nuggets": {"ratio": 1.5}}, "1.5 is not above 0", "0.05 to 0.25", "representations.nuggets"),
         ({"nuggets": {"ratio": "a"}}, "ratio of nuggets is invalid", "", "representations.nuggets"),
         ({"nuggets": {"rate": 0.1}}, "nuggets has no option 'rate'", "It takes ratio.", "representations.nuggets"),
-        ({"facets": {"ratio": 0.1}}, "facets has no option", "It takes none.", "representations.facets"),
+        ({"words": {"ratio": 0.1}}, "words has no option", "It takes none.", "representations.words"),
     ],
 )
 def test_what_cannot_be_is_refused(representations: dict[str, Any], message: str, hint: str, field: str) -> None:
@@ -66,11 +66,10 @@ def test_what_cannot_be_is_refused(representations: dict[str, Any], message: str
 
 
 def test_choices_of_the_command_line() -> None:
-    wanted = ["nuggets=0.1", "facets"]
-    assert choices(wanted, ["words"]) == {"nuggets": {"ratio": 0.1}, "facets": {}, "words": None}
+    assert choices(["nuggets=0.1"], ["words"]) == {"nuggets": {"ratio": 0.1}, "words": None}
     assert choices(['nuggets={"ratio": 0.2}'], []) == {"nuggets": {"ratio": 0.2}}
     assert choices(["nuggets=much"], []) == {"nuggets": {"ratio": "much"}}  # which its representation refuses
-    for wrong, unwanted in ((["facets=1"], []), (["none"], []), ([], ["none"]), (["words"], ["words"])):
+    for wrong, unwanted in ((["words=1"], []), (["none"], []), ([], ["none"]), (["words"], ["words"])):
         with pytest.raises(InvalidInput):
             choices(wrong, unwanted)
 
@@ -80,14 +79,9 @@ def test_options_of_waiting_tasks_are_read() -> None:
     older = {
         "nugget_ratio": 0.2,
         "words": None,
-        "facets": True,
-        "restorable": None,
         "store_text": None,
         "encoder": None,
     }
-    assert CollectionOptions(**older, texts=None, as_trained=False).chosen() == {
-        "nuggets": {"ratio": 0.2},
-        "facets": {},
-    }
+    assert CollectionOptions(**older, texts=None, as_trained=False).chosen() == {"nuggets": {"ratio": 0.2}}
     now = CollectionOptions("slice", representations={"words": None})
     assert CollectionOptions(**asdict(now)) == now

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from app.calibration.few_labels import LabelledPhrase, thresholds_of
-from app.search.stratified_sampling import BINS, bins_of
+from app.search.verification.stratified_sampling import BINS, bins_of
 
 POPULATION = np.linspace(0.3, 1, 4_000)
 COUNTS = np.bincount(bins_of(POPULATION), minlength=BINS)

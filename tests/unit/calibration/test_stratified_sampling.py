@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.search.stratified_sampling import BINS, allocate, bins_of, draw, plan_strata, probabilities
+from app.search.verification.stratified_sampling import BINS, allocate, bins_of, draw, plan_strata, probabilities
 
 sizes = st.lists(st.integers(0, 500), min_size=1, max_size=12).filter(any)
 

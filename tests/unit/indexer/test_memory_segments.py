@@ -20,8 +20,8 @@ from models.encoders.base import Encoder
 from models.encoders.hashing import HashingEncoder
 from models.errors import InvalidInput
 from models.text import units
-from models.text.folding import folded_units
 from models.text.tokens import Tokens
+from models.text.words import folded_units
 from models.types import CharSpan, Document, Part, SpanBounds, UnitSpan
 from tests.examples import examples
 from tests.strategies import texts

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from indexer import kernels
 from indexer.catalog.leases import lease
-from indexer.engine.snapshot import SegmentView
+from indexer.engine.views import SegmentView
 from indexer.indexing.maintenance import optimize
 from indexer.words.files import StoredWords, WordRows, WordWriter
 from indexer.words.occurrences import occurrences
 from indexer.words.representation import stored_words
-from models.text.folding import fold, words
+from models.text.words import fold, words
 from models.types import CharSpan, UnitSpan
 from tests import reference, strategies
 from tests.examples import examples

@@ -15,15 +15,13 @@ from jaxtyping import Float
 
 from app.encoders.encoders import Encoders
 from app.requests import SearchRequest
-from app.search.mode import Accepts, BatchQuery, SearchMode
+from app.search.answers import TextSpan
+from app.search.mode import Accepts, BatchQuery, Countable, Mode, Needs, Presented
 from app.search.modes.best_span import BestSpan
-from app.search.modes.best_span.queries import SpanQuery
-from app.search.modes.hybrid.explanation import HybridExplanation
 from app.search.modes.hybrid.scan import HybridScan, Near
-from app.search.modes.hybrid.scorer import HybridQuery, Scorer, SegmentCounts
-from app.search.modes.hybrid.weights import Weights
+from app.search.modes.hybrid.scorer import HybridExplanation, HybridQuery, Scorer, SegmentCounts, Weights
 from app.search.modes.lexical import ADD_WORDS, stem_fingerprint
-from app.search.types import TextSpan
+from app.search.span_queries import SpanQuery
 from indexer.engine.named_spans import NamedSpan
 from indexer.engine.place import ScoredSpan
 from indexer.engine.query import Selection
@@ -33,71 +31,20 @@ from indexer.engine.snapshot import Snapshot
 from indexer.types import Recipe
 from indexer.words.bm25 import text_share
 from indexer.words.queries import plain_query
-from indexer.words.recipe import DETAILS, has_words
+from indexer.words.recipe import DETAILS, NAME
 from models.errors import InvalidInput
-from models.text.folding import words
+from models.text.words import words
 
 # Candidates among the best spans, and how many for every hit; half as many among the best BM25 scores.
 _FEWEST: Final = 50
 _A_HIT: Final = 2
 
 
-class Hybrid(SearchMode[HybridQuery, HybridQuery]):
-    """Sentences, or whole clauses or parts, by meaning and by words."""
+class HybridHits(Presented[HybridQuery]):
+    """Sentences, explained by the terms of their scores."""
 
-    name = "hybrid"
     whole = "sentence"
-    accepts = Accepts(stemming=True, ranking=True)
     explanation = HybridExplanation
-    requirement = ADD_WORDS
-
-    def __init__(self, encoders: Encoders) -> None:
-        self._spans = BestSpan(encoders)
-
-    def available(self, recipe: Recipe) -> bool:
-        """True if the collection has words."""
-        return has_words(recipe)
-
-    def fingerprint(self, recipe: Recipe) -> str:
-        """The fingerprints of the encoder, its span score and the words."""
-        return _fingerprint(self._spans.fingerprint(recipe))
-
-    def score_fingerprint(self, request: SearchRequest, recipe: Recipe) -> str:
-        """The same, for the ranking of the request and the language of stems."""
-        return _fingerprint(self._spans.score_fingerprint(request, recipe)) + stem_fingerprint(request.stemming)
-
-    def load(self, recipe: Recipe) -> None:
-        """Load the collection's encoder."""
-        self._spans.load(recipe)
-
-    def read(self, request: SearchRequest, recipe: Recipe) -> HybridQuery:
-        """Tokenize a text with words."""
-        terms = words(request.text or "", recipe.text)
-        if not terms:
-            raise InvalidInput("The query holds no words.", hint="Give at least one word.", field="text")
-        return HybridQuery(self._spans.read(request, recipe), plain_query(terms, request.stemming))
-
-    def encode(self, queries: Sequence[HybridQuery], recipe: Recipe) -> list[HybridQuery]:
-        """The vector of every query; all share a forward pass."""
-        spans = self._spans.encode([query.span for query in queries], recipe)
-        return [replace(query, span=span) for query, span in zip(queries, spans, strict=True)]
-
-    def span_query(self, query: HybridQuery) -> SpanQuery:
-        """The query for the best spans."""
-        return query.encoded
-
-    def segment_query(self, snapshot: Snapshot, queries: Sequence[HybridQuery], selection: Selection) -> BatchQuery:
-        """The best sentences among the candidates of both sides; the best spans are searched for at once."""
-        wider = Selection(max(_FEWEST, _A_HIT * selection.top_k), None, selection.group_by, selection.filter)
-        spans = self._spans.segment_query(snapshot, [query.encoded for query in queries], wider)
-        near = tuple(map(_near, search(snapshot, spans, wider, len(queries))))
-        return HybridScan(tuple(queries), near, wider.top_k // 2)
-
-    def counting_query(
-        self, snapshot: Snapshot, query: HybridQuery, floor: float | None, selection: Selection
-    ) -> BatchQuery:
-        """All sentences."""
-        return HybridScan((query,), None)
 
     def explain(
         self, request: SearchRequest, query: HybridQuery, span: ScoredSpan, total: SegmentCounts
@@ -111,6 +58,72 @@ class Hybrid(SearchMode[HybridQuery, HybridQuery]):
         score = sum(term.weight * term.value for term in terms)
         text = None if best is None else TextSpan.at(place, best, request.offset_unit)
         return HybridExplanation(score, terms, text, span.cosine - score)
+
+
+class Hybrid(Mode[HybridQuery, HybridQuery]):
+    """Sentences, or whole clauses or parts, by meaning and by words."""
+
+    name = "hybrid"
+    accepts = Accepts(stemming=True, ranking=True)
+    needs = Needs(NAME, ADD_WORDS)
+    presented = HybridHits()
+
+    def __init__(self, encoders: Encoders) -> None:
+        self.spans = BestSpan(encoders)
+
+    @property
+    def countable(self) -> "HybridCounting":
+        """The counts and scores of sentences."""
+        return HybridCounting(self)
+
+    def fingerprint(self, recipe: Recipe) -> str:
+        """The fingerprints of the encoder, its span score and the words."""
+        return _fingerprint(self.spans.fingerprint(recipe))
+
+    def load(self, recipe: Recipe) -> None:
+        """Load the collection's encoder."""
+        self.spans.load(recipe)
+
+    def read(self, request: SearchRequest, recipe: Recipe) -> HybridQuery:
+        """Tokenize a text with words."""
+        terms = words(request.text or "", recipe.text)
+        if not terms:
+            raise InvalidInput("The query holds no words.", hint="Give at least one word.", field="text")
+        return HybridQuery(self.spans.read(request, recipe), plain_query(terms, request.stemming))
+
+    def encode(self, queries: Sequence[HybridQuery], recipe: Recipe) -> list[HybridQuery]:
+        """The vector of every query; all share a forward pass."""
+        spans = self.spans.encode([query.span for query in queries], recipe)
+        return [replace(query, span=span) for query, span in zip(queries, spans, strict=True)]
+
+    def segment_query(self, snapshot: Snapshot, queries: Sequence[HybridQuery], selection: Selection) -> BatchQuery:
+        """The best sentences among the candidates of both sides; the best spans are searched for at once."""
+        wider = Selection(max(_FEWEST, _A_HIT * selection.top_k), None, selection.group_by, selection.filter)
+        spans = self.spans.segment_query(snapshot, [query.encoded for query in queries], wider)
+        near = tuple(map(_near, search(snapshot, spans, wider, len(queries))))
+        return HybridScan(tuple(queries), near, wider.top_k // 2)
+
+
+class HybridCounting(Countable[HybridQuery]):
+    """The counts and scores of sentences."""
+
+    def __init__(self, mode: Hybrid) -> None:
+        super().__init__(mode)
+        self._spans = mode.spans.countable
+
+    def score_fingerprint(self, request: SearchRequest, recipe: Recipe) -> str:
+        """The same, for the ranking of the request and the language of stems."""
+        return _fingerprint(self._spans.score_fingerprint(request, recipe)) + stem_fingerprint(request.stemming)
+
+    def span_query(self, query: HybridQuery) -> SpanQuery:
+        """The query for the best spans."""
+        return query.encoded
+
+    def counting_query(
+        self, snapshot: Snapshot, query: HybridQuery, floor: float | None, selection: Selection
+    ) -> BatchQuery:
+        """All sentences."""
+        return HybridScan((query,), None)
 
     def text_cosines(self, queries: Sequence[HybridQuery], texts: Sequence[HybridQuery]) -> Float[np.ndarray, " pairs"]:
         """The score of a text that is one span, one sentence and its words."""

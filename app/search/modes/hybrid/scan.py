@@ -12,7 +12,7 @@ from indexer.engine.executor import Memo, SegmentQuery
 from indexer.engine.query import Selection
 from indexer.engine.rows import SpanRows, no_rows
 from indexer.engine.selection import owners
-from indexer.engine.snapshot import SegmentView
+from indexer.engine.views import SegmentView
 from indexer.words.bm25 import WordCounts, sum_counts, units_in_reach
 
 # By segment the first units of the spans that are nearest to a query.

@@ -1,15 +1,22 @@
-"""Scores of sentences, or clauses or parts, by meaning and by words."""
+"""Scores of sentences, or clauses or parts, by meaning and by words, and how hits explain them.
+
+The weight of words grows with the length of the query. A phrase of a few words names a topic, which the words of a
+sentence say little about. A query of thirty words is a text of its own, and a sentence that shares most of them is a
+copy. ``python -m research.evaluation.hybrid_weights`` compares weights; docs/adr/0017-words-in-segments.md has the
+figures.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from math import log
+from typing import Annotated, Final, Literal, Self, TypeAlias
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from app.search.modes.best_span import SpanQuery, TokenizedQuery
-from app.search.modes.hybrid.explanation import HybridTerm
-from app.search.modes.hybrid.weights import Weights
+from app.answers import described, optional
+from app.search.answers import TextSpan
+from app.search.span_queries import SpanQuery, TokenizedQuery
 from indexer.engine.rows import SpanRows
 from indexer.engine.whole_spans import WholeSpanScores, score_whole_spans
 from indexer.segments.reader import Segment
@@ -17,6 +24,75 @@ from indexer.words.bm25 import Bm25, SegmentWords, WordCounts
 from indexer.words.queries import WordQuery
 from models.text.borders import Boundary
 from models.types import CharSpan, UnitSpan
+
+Shares: TypeAlias = Float[np.ndarray, " whole_spans"]
+
+# The number of words of a query at which words count least, and most; the part's words count as much as the sentence's
+# own, and not at all.
+_FEW, _MANY = 6, 30
+_QUESTION, _TEXT = 10, 30
+_LEAST: Final = 0.01
+_MOST: Final = 0.5
+# What a hybrid score is made of: the hit's best span, the hit and the part around it, by meaning and by their words.
+HybridTermName: TypeAlias = Literal["best_span", "whole", "part", "words", "words_of_part"]
+
+
+@dataclass(frozen=True, slots=True)
+class HybridTerm:
+    """A term of a hybrid score."""
+
+    name: HybridTermName
+    value: Annotated[float, described("From -1 to 1: a score of meaning, or `2 * share - 1` of the BM25 score.")]
+    weight: Annotated[float, described("How much it counts; the weights add up to 1.")]
+
+
+@dataclass(frozen=True, slots=True)
+class HybridExplanation:
+    """The terms of a hybrid score, which is `2 * raw - 1`: `cosine` is their weighted mean, and `exact` the rest."""
+
+    cosine: Annotated[float, described("The weighted mean of the terms.")]
+    terms: tuple[HybridTerm, ...]
+    span: Annotated[TextSpan | None, optional("The best span of the hit; absent where none fits into it.")] = None
+    exact: Annotated[float, described("What an occurrence of the query's own words adds, to a score of 1.")] = 0.0
+
+    def lines(self) -> Iterator[str]:
+        """The terms, and the best span of the hit."""
+        weighed = "  ".join(f"{term.name.replace('_', ' ')} {term.value:+.3f}" for term in self.terms)
+        yield f"{weighed}  {self.span.text}" if self.span else weighed
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The weight of words beside meaning, and of the words of the part around beside the sentence's."""
+
+    words: float
+    of_part: float
+
+    @classmethod
+    def of(cls, length: int) -> Self:
+        """The weights for a query of ``length`` words.
+
+        >>> Weights.of(2), Weights.of(40)
+        (Weights(words=0.01, of_part=0.5), Weights(words=0.5, of_part=0.0))
+        """
+        return cls(max(_LEAST, _MOST * _rise(length, _FEW, _MANY)), 0.5 * (1 - _rise(length, _QUESTION, _TEXT)))
+
+    def shares(self, whole_spans: Shares, parts: Shares) -> Shares:
+        """The shares of BM25 of whole spans together with the parts around them."""
+        return (1 - self.of_part) * whole_spans + self.of_part * parts
+
+    def scores(self, meanings: Float[np.ndarray, " whole_spans"], shares: Shares) -> Float[np.ndarray, " whole_spans"]:
+        """The scores of whole spans by the scores of their meaning and their shares of BM25.
+
+        >>> Weights(0.2, 0.5).scores(np.array([1.0, 0.5]), np.array([1.0, 0.0])).round(2).tolist()
+        [1.0, 0.2]
+        """
+        return (1 - self.words) * meanings + self.words * (2 * shares - 1)
+
+
+def _rise(length: int, low: int, high: int) -> float:
+    """From 0 at the low number of words to 1 at the high one, by the logarithm."""
+    return min(max(log(max(length, 1) / low) / log(high / low), 0.0), 1.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ import numpy as np
 
 from app.answers import deprecated, described, optional
 from app.requests import SearchRequest
-from app.search.long_hits import MAX_TEXT, shortened
+from app.search.answers import Hit, TextSpan
+from app.search.hits import MAX_TEXT, shortened
 from app.search.modes.maxsim.nugget_queries import NuggetQuery
-from app.search.types import Hit, TextSpan
 from indexer.engine.place import ScoredSpan
 from indexer.engine.query import Filter
 from indexer.nuggets.places import DocumentPlace

@@ -8,11 +8,11 @@ from jaxtyping import Float
 
 from app.encoders.encoders import Encoders
 from app.requests import SearchRequest
-from app.search.mode import Accepts, BatchQuery, SearchMode, Total
+from app.search.answers import Hit
+from app.search.mode import Accepts, BatchQuery, Countable, Mode, Needs, Presented, Total
 from app.search.modes.maxsim.hits import PairedExplanation, ScoredDocument, present_documents
 from app.search.modes.maxsim.nugget_queries import NuggetQuery, encode_windows, query_windows
-from app.search.query_vectors import query_vector
-from app.search.types import Hit
+from app.search.reading import query_vector
 from indexer.engine.place import ScoredSpan
 from indexer.engine.query import Filter, Selection
 from indexer.engine.snapshot import Snapshot
@@ -34,23 +34,40 @@ class TokenizedQuery:
     windows: list[UnitTokens]
 
 
-class MaxSimMode(SearchMode[TokenizedQuery | NuggetQuery, NuggetQuery]):
+class DocumentHits(Presented[NuggetQuery]):
+    """Whole documents, explained by pairs of nuggets."""
+
+    unit = "document"
+    explanation = PairedExplanation
+
+    def hit(self, span: ScoredSpan) -> ScoredDocument:
+        """The whole document."""
+        return ScoredDocument.of(span, Filter())
+
+    def present(
+        self, request: SearchRequest, query: NuggetQuery, spans: list[ScoredSpan], tuning: Tuning, total: Total
+    ) -> tuple[Hit, ...]:
+        """Hits, explained by the pairs of nuggets if the request asks for it."""
+        return present_documents(request, query, spans, tuning)
+
+
+class MaxSimMode(Mode[TokenizedQuery | NuggetQuery, NuggetQuery]):
     """Documents by MaxSim of their nuggets. A query has the nugget ratio of its collection."""
 
     name = "maxsim"
-    unit = "document"
     accepts = Accepts(
         vector=True, ranking=True, lengths=False, context=False, boundaries=("any",), grouping=("document",)
     )
-    explanation = PairedExplanation
-    requirement = "Index its documents into a new collection with `spanseek index --nugget-ratio 0.1`."
+    needs = Needs(NAME, "Index its documents into a new collection with `spanseek index --nugget-ratio 0.1`.")
+    presented = DocumentHits()
 
     def __init__(self, encoders: Encoders) -> None:
         self._models = encoders.shared(NuggetModels)
 
-    def available(self, recipe: Recipe) -> bool:
-        """True if the collection has nuggets."""
-        return NAME in recipe.details
+    @property
+    def countable(self) -> "DocumentCounting":
+        """The counts and scores of documents."""
+        return DocumentCounting(self)
 
     def fingerprint(self, recipe: Recipe) -> str:
         """The fingerprint of the nugget encoder, and the ratio of nuggets to tokens."""
@@ -81,21 +98,15 @@ class MaxSimMode(SearchMode[TokenizedQuery | NuggetQuery, NuggetQuery]):
         """The best documents for every query."""
         return NuggetScan(tuple(query.vectors for query in queries))
 
+
+class DocumentCounting(Countable[NuggetQuery]):
+    """The counts and scores of documents."""
+
     def counting_query(
         self, snapshot: Snapshot, query: NuggetQuery, floor: float | None, selection: Selection
     ) -> BatchQuery:
         """Every document."""
         return NuggetCounts(query.vectors)
-
-    def result(self, span: ScoredSpan) -> ScoredDocument:
-        """The whole document."""
-        return ScoredDocument.of(span, Filter())
-
-    def present(
-        self, request: SearchRequest, query: NuggetQuery, spans: list[ScoredSpan], tuning: Tuning, total: Total
-    ) -> tuple[Hit, ...]:
-        """Hits, explained by the pairs of nuggets if the request asks for it."""
-        return present_documents(request, query, spans, tuning)
 
     def text_cosines(self, queries: Sequence[NuggetQuery], texts: Sequence[NuggetQuery]) -> Float[np.ndarray, " pairs"]:
         """MaxSim of the query's nuggets and the text's."""

@@ -12,8 +12,8 @@ from models.encoders.nuggets.base import Nuggets
 from models.encoders.nuggets.forward_pass import NuggetPass
 from models.errors import InvalidInput
 from models.ops.batching import length_batches
-from models.text.forms import NEWEST, TextForm
 from models.text.tokens import UnitTokens
+from models.text.units import NEWEST, TextForm
 from models.types import CharSpan
 
 _BATCH_TOKENS = 4_096

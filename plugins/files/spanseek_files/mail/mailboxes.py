@@ -8,6 +8,7 @@ from typing import Final
 
 from indexer.errors import SourceUnreadable
 from indexer.sources.records import MAX_RECORD, Found, Reading
+from spanseek_files.isolated import isolated
 from spanseek_files.mail.messages import message_document
 from spanseek_files.nested import inside
 
@@ -18,6 +19,7 @@ _HEADER: Final = re.compile(rb"(?:[!-9;-~]+[ \t]*:|>From )")
 _MOMENT: Final = re.compile(rb"\d{1,2}:\d\d(?::\d\d)?\b.*\b\d{4}\b")
 
 
+@isolated("a message")
 def read_mailbox(reading: Reading) -> Iterator[Found]:
     """A mailbox is a document a message; the id is the file's name and the message's number."""
     for number, (line, data) in enumerate(_split(reading), 1):

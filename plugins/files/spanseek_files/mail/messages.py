@@ -14,14 +14,17 @@ from dataclasses import replace
 from email.errors import HeaderParseError
 from email.header import decode_header, make_header
 from email.message import EmailMessage, MIMEPart
+from functools import partial
 from pathlib import Path
 from typing import Final, cast
 
+from indexer.disk import shortage
 from indexer.errors import InvalidDocument
-from indexer.sources.compose import composed, guarded_parser, one_document
 from indexer.sources.encodings import WESTERN, errors_of, labelled_codec
-from indexer.sources.records import Reading
+from indexer.sources.records import Found, Reading
 from models.types import Document, JsonValue, Part
+from spanseek_files.compose import composed
+from spanseek_files.isolated import isolated
 from spanseek_files.mail.bodies import body_parts, text_of_page
 from spanseek_files.nested import DEEPEST, TOO_DEEP, nested_parts
 
@@ -64,7 +67,6 @@ _ENDINGS: Final = {
 }
 
 
-@guarded_parser("a message")
 def message_document(reading: Reading) -> Document:
     """A message is one document: a part a paragraph, ``quoted`` where it is, and parts of its attachments.
 
@@ -77,7 +79,10 @@ def message_document(reading: Reading) -> Document:
     return composed(reading, [*_parts(reading, message)], headers(message))
 
 
-read_message: Final = one_document(message_document)
+@isolated("a message")
+def read_message(reading: Reading) -> Iterator[Found]:
+    """A file is one message."""
+    yield 1, partial(message_document, reading)
 
 
 def headers(message: EmailMessage) -> dict[str, JsonValue]:
@@ -111,7 +116,9 @@ def _decoded(raw: str) -> str:
 def _header(message: EmailMessage, name: str) -> str:
     try:
         return " ".join(str(message.get(name, "")).split())
-    except Exception:  # noqa: BLE001 - the standard library raises IndexError and others for malformed headers
+    except Exception as error:
+        if shortage(error):
+            raise
         return ""
 
 

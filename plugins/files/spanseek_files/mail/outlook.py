@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
-from indexer.sources.compose import composed, guarded_parser, one_document
 from indexer.sources.encodings import errors_of
-from indexer.sources.records import Reading
+from indexer.sources.records import Reading, one_document
 from models.types import Document, JsonValue, Part
+from spanseek_files.compose import composed
+from spanseek_files.isolated import isolated
 from spanseek_files.mail.bodies import body_parts, text_of_page
 from spanseek_files.nested import DEEPEST, TOO_DEEP, nested_parts
 from spanseek_files.rich_text.reader import rich_text
@@ -27,8 +28,8 @@ _LIST: Final = "__properties_version1.0"
 _HEAD: Final = 24
 
 
+@isolated("a message of Outlook", "oxmsg")
 @one_document
-@guarded_parser("a message of Outlook")
 def read_outlook(reading: Reading) -> Document:
     """A message of Outlook is one document, as others are."""
     from oxmsg import Message

@@ -1,28 +1,21 @@
-"""The signs of a PDF with their places, by PDFium, in a process of its own.
-
-A program rather than a module: parsers of untrusted files may crash, and this one is given little memory. It imports
-nothing of the project, so that it starts in a tenth of a second. It reads a PDF from standard input and writes a line
-of JSON for the file and one for every page; a page's is followed by its signs, ``signs`` times ``SIGN``.
-"""
+"""The pages of a PDF with their signs and the places of these, by PDFium."""
 
 import ctypes
-import json
 import math
-import struct
-import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from dataclasses import dataclass, field
 from itertools import product
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
+
+from indexer.errors import InvalidDocument
+from spanseek_files.isolated import allow, used_seconds
 
 # An object or a pointer of pypdfium2, which has no types.
 Handle: TypeAlias = Any
-# Code point, left, bottom, right, top of the advance box in points, font size, and angle of writing in radians.
-SIGN = struct.Struct("<I6f")
-_MEMORY = 480 * 2**20
 # Seconds of the processor for a page, and for all pages together: these and one more for every page.
 _SECONDS = 8
 _FAILURES = 50
+_ENCRYPTED = 4  # the code of PDFium's error
 _HIDDEN = 0b100010  # annotations: hidden, or not viewed
 _PASSWORD = 1 << 13
 _FREE_TEXT, _WIDGET, _POPUP, _LINK = 3, 20, 16, 2
@@ -37,77 +30,103 @@ _INVISIBLE = 3  # the mode in which programs that recognize letters write them o
 _BYTES_A_PAGE = 4
 
 
-def main() -> None:
-    """Write what standard input holds."""
-    with suppress(ImportError, ValueError, OSError):
-        import resource
+class Sign(NamedTuple):
+    """A sign of a page: its code point, its box in points from the bottom left, its size and its angle."""
 
-        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-    _allow_page(0)
-    import pypdfium2 as pdfium
-
-    data = sys.stdin.buffer.read()
-    try:
-        document = pdfium.PdfDocument(data)
-    except pdfium.PdfiumError as error:
-        _write({"error": "password" if getattr(error, "err_code", None) == 4 else str(error)})
-        return
-    if len(document) * _BYTES_A_PAGE > len(data):
-        _write({"error": f"it claims to have {len(document):,} pages, more than {len(data):,} bytes can hold"})
-        return
-    _write({"pages": len(document), "title": document.get_metadata_dict().get("Title", "")})
-    document.init_forms()
-    failures = 0
-    for number in range(len(document)):
-        _allow_page(number)
-        try:
-            facts, signs = _page(document, number)
-            failures = 0
-        except (pdfium.PdfiumError, MemoryError) as error:
-            facts, signs, failures = {"error": str(error)}, [], failures + 1
-        _write(facts | {"signs": len(signs)})
-        sys.stdout.buffer.write(b"".join(SIGN.pack(*sign) for sign in signs))
-        sys.stdout.buffer.flush()
-        if failures == _FAILURES:
-            return
+    code: int
+    left: float
+    bottom: float
+    right: float
+    top: float
+    size: float
+    angle: float
 
 
-def _allow_page(number: int) -> None:
-    """Limit the CPU time of the next page: beyond it, the system ends this process (SIGXCPU).
+class Field(NamedTuple):
+    """The value of a form's field, and its box."""
 
-    Time in which a busy machine does other work does not count.
+    text: str
+    left: float
+    bottom: float
+    right: float
+    top: float
+
+
+@dataclass(slots=True)
+class RawPage:
+    """The contents of a page. ``problem`` says why it could not be read.
+
+    Images cover much of a page that ``is_scan``, and nearly all of one that ``is_image``, without invisible text that
+    says what they show.
     """
-    with suppress(ImportError, ValueError, OSError):
-        import resource
 
-        used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
-        _, most = resource.getrlimit(resource.RLIMIT_CPU)
-        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(min(used, number) + _SECONDS), most))
-
-
-def _write(value: dict[str, Any]) -> None:
-    sys.stdout.buffer.write(json.dumps(value).encode() + b"\n")
-    sys.stdout.buffer.flush()
+    number: int
+    box: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+    signs: list[Sign] = field(default_factory=list)
+    fields: list[Field] = field(default_factory=list)
+    comments: list[str] = field(default_factory=list)
+    is_scan: bool = False
+    is_image: bool = False
+    problem: str = ""
 
 
-def _page(document: Handle, number: int) -> tuple[dict[str, Any], list[tuple[Any, ...]]]:
+class Extraction:
+    """The pages of a PDF one after the other. ``title`` and ``pages``, their number, are known at once.
+
+    Raises ``InvalidDocument`` for what is no PDF, or is encrypted.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        import pypdfium2 as pdfium
+
+        try:
+            self._document = pdfium.PdfDocument(data)
+        except pdfium.PdfiumError as error:
+            if getattr(error, "err_code", None) == _ENCRYPTED:
+                raise InvalidDocument("the file is encrypted: save it without a password") from error
+            raise
+        self.pages = len(self._document)
+        if self.pages * _BYTES_A_PAGE > len(data):
+            raise InvalidDocument(
+                f"not a PDF that can be read: {len(data):,} bytes cannot hold the {self.pages:,} pages that it claims"
+            )
+        self.title = str(self._document.get_metadata_dict().get("Title", "")).strip()
+        self._document.init_forms()
+
+    def __iter__(self) -> Iterator[RawPage]:
+        import pypdfium2 as pdfium
+
+        failures = 0
+        for number in range(1, self.pages + 1):
+            allow(_SECONDS, since=min(used_seconds(), number))
+            try:
+                page, failures = _page(self._document, number), 0
+            except (pdfium.PdfiumError, MemoryError) as error:
+                page, failures = RawPage(number, problem=str(error)), failures + 1
+            yield page
+            if failures == _FAILURES and number < self.pages:
+                yield RawPage(number + 1, problem=f"nor can the {self.pages - number - 1:,} pages after it")
+                break
+        allow(_SECONDS + self.pages)
+
+    def close(self) -> None:
+        """Free the memory of the file."""
+        self._document.close()
+
+
+def _page(document: Handle, number: int) -> RawPage:
     """A page: its box, what it says beside its signs, and the signs, also of filled forms and of annotations."""
-    page = document[number]
+    page = document[number - 1]
     fields, comments = _annotations(document, page)
     covered = _covered(page)
-    facts = {
-        "box": page.get_cropbox(),
-        "is_scan": covered > _MUCH,
-        "is_image": covered > _NEARLY_ALL and not _has_invisible_text(page),
-        "fields": fields,
-        "comments": comments,
-    }
+    is_image = covered > _NEARLY_ALL and not _has_invisible_text(page)
+    box = page.get_cropbox()
     if page.get_mediabox(fallback_ok=True) and _flatten(page):
         page.close()
-        page = document[number]
-    signs = list(_signs(page.get_textpage()))
+        page = document[number - 1]
+    signs = [*_signs(page.get_textpage())]
     page.close()
-    return facts, signs
+    return RawPage(number, box, signs, fields, comments, covered > _MUCH, is_image)
 
 
 def _flatten(page: Handle) -> bool:
@@ -119,7 +138,7 @@ def _flatten(page: Handle) -> bool:
     return bool(raw.FPDFPage_Flatten(page, raw.FLAT_NORMALDISPLAY) == raw.FLATTEN_SUCCESS)
 
 
-def _signs(text: Handle) -> Iterator[tuple[Any, ...]]:
+def _signs(text: Handle) -> Iterator[Sign]:
     import pypdfium2.raw as raw
 
     box = raw.FS_RECTF()
@@ -132,7 +151,7 @@ def _signs(text: Handle) -> Iterator[tuple[Any, ...]]:
         if raw.FPDFText_GetLooseCharBox(text, index, ctypes.byref(box)):
             size = raw.FPDFText_GetFontSize(text, index)
             angle = raw.FPDFText_GetCharAngle(text, index)
-            yield code, box.left, box.bottom, box.right, box.top, size, angle
+            yield Sign(code, box.left, box.bottom, box.right, box.top, size, angle)
 
 
 def _covered(page: Handle) -> float:
@@ -170,11 +189,11 @@ def _has_invisible_text(page: Handle) -> bool:
     return any(raw.FPDFTextObj_GetTextRenderMode(text) == _INVISIBLE for text in texts)
 
 
-def _annotations(document: Handle, page: Handle) -> tuple[list[Any], list[str]]:
+def _annotations(document: Handle, page: Handle) -> tuple[list[Field], list[str]]:
     """Values of fields and free texts with their boxes, and the comments that are stuck to a page."""
     import pypdfium2.raw as raw
 
-    fields: list[Any] = []
+    fields: list[Field] = []
     comments: list[str] = []
     for index in range(raw.FPDFPage_GetAnnotCount(page)):
         annotation = raw.FPDFPage_GetAnnot(page, index)
@@ -186,7 +205,7 @@ def _annotations(document: Handle, page: Handle) -> tuple[list[Any], list[str]]:
                 value = _string(lambda out, size, a=annotation: raw.FPDFAnnot_GetStringValue(a, b"Contents", out, size))
             box = raw.FS_RECTF()
             if value and kind in (_WIDGET, _FREE_TEXT) and raw.FPDFAnnot_GetRect(annotation, ctypes.byref(box)):
-                fields.append([value, box.left, box.bottom, box.right, box.top])
+                fields.append(Field(value, box.left, box.bottom, box.right, box.top))
             elif value and kind not in (_WIDGET, _POPUP, _LINK):
                 comments.append(value)
         raw.FPDFPage_CloseAnnot(annotation)
@@ -212,7 +231,3 @@ def _string(read: Handle) -> str:
     out = ctypes.create_string_buffer(size)
     read(ctypes.cast(out, ctypes.POINTER(raw.FPDF_WCHAR)), size)
     return out.raw[: size - 2].decode("utf-16-le", "replace").strip()
-
-
-if __name__ == "__main__":
-    main()

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from indexer.errors import InvalidDocument
-from indexer.sources.compose import composed, guarded_parser, one_document
-from indexer.sources.records import Reading
+from indexer.sources.records import Reading, one_document
 from models.types import Document, JsonValue, Part
-from spanseek_files.pdf.extraction import Extraction, RawPage
+from spanseek_files.compose import composed
+from spanseek_files.isolated import isolated
 from spanseek_files.pdf.furniture import furniture
 from spanseek_files.pdf.geometry import Segment, rows
+from spanseek_files.pdf.glyphs import Extraction, RawPage
 from spanseek_files.pdf.legibility import is_doubtful, is_garbage, readable, unreadable
 from spanseek_files.pdf.order import blocks
 from spanseek_files.pdf.paragraphs import Hyphens, Paragraph, all_lines, connected, lines, paragraphs
@@ -97,8 +98,8 @@ def _named(numbers: Sequence[int]) -> str:
     return f"page{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers[:_NAMED]))}{more}"
 
 
+@isolated("a PDF", "pypdfium2")
 @one_document
-@guarded_parser("a PDF")
 def read_pdf(reading: Reading) -> Document:
     """A PDF is one document. Metadata of a part are ``page``, ``pages`` and ``kind``.
 

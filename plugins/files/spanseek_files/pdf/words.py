@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
-from spanseek_files.pdf.extraction import RawPage, Sign
 from spanseek_files.pdf.geometry import Segment, spread
+from spanseek_files.pdf.glyphs import RawPage, Sign
 
 # In widths of the font's size: a gap between words.
 _SPACE: Final = 0.09

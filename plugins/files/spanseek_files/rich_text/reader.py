@@ -4,9 +4,10 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from indexer.errors import InvalidDocument
-from indexer.sources.compose import composed, guarded_parser, one_document
-from indexer.sources.records import COMMENTS, Reading
+from indexer.sources.records import COMMENTS, Reading, one_document
 from models.types import Document, Part
+from spanseek_files.compose import composed
+from spanseek_files.isolated import isolated
 from spanseek_files.rich_text.story import Story
 from spanseek_files.rich_text.tokens import (
     CHARACTER_SETS,
@@ -262,8 +263,8 @@ class RichText:
             group.story.add(readable(text, font.family) if font else text, is_label=group.is_label)
 
 
+@isolated("rich text")
 @one_document
-@guarded_parser("rich text")
 def read_rich_text(reading: Reading) -> Document:
     """A file is one document: a part a paragraph, or a row of a table; ``kind`` as Word files have it."""
     text = rich_text(reading, reading.whole())

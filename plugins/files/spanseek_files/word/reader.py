@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
-from indexer.sources.compose import Headings, composed, guarded_parser, one_document
-from indexer.sources.records import COMMENTS, Reading
+from indexer.sources.records import COMMENTS, Reading, one_document
 from models.types import Document, Part
+from spanseek_files.compose import Headings, composed
+from spanseek_files.isolated import isolated
 from spanseek_files.packages import Element, Package, attribute, branch, child, is_on, tag
 from spanseek_files.word.inline import Omissions
 from spanseek_files.word.numbering import Numbering
@@ -15,8 +16,8 @@ from spanseek_files.word.styles import Styles
 _NOTES: Final = {"footnote": "footnotes", "endnote": "endnotes", "comment": "comments"}
 
 
+@isolated("a Word file", "lxml.etree")
 @one_document
-@guarded_parser("a Word file")
 def read_word(reading: Reading) -> Document:
     """A Word file is one document: what Word shows in its final view, a part a paragraph or a row of a table.
 

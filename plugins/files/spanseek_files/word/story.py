@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from indexer.sources.compose import Headings, row_parts
 from models.types import Part
+from spanseek_files.compose import Headings, row_parts
 from spanseek_files.packages import Element, attribute, branch, child, is_on, tag
 from spanseek_files.word.inline import SKIPPED, Inline, Omissions, Paragraph, fields_are_whole
 from spanseek_files.word.numbering import Numbering

@@ -1,0 +1,1 @@
+"""Aggregation: hits as one list, collapsed, limited by document, sorted and counted."""
