@@ -10,7 +10,7 @@ from typer.main import get_command
 
 from app import __version__
 from app.cli import cli
-from app.plugins import settings_classes
+from app.settings import settings_classes
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "deploy" / "kuberay" / "cluster.yaml").read_text("utf-8")
