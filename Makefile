@@ -42,7 +42,7 @@ test: setup  ## Run the core's tests, in five minutes on two idle cores.
 
 # What `.ci/run` adds to `make test`: longer tests, and those of research and of plug-ins that changed.
 test-ci: setup  ## Run what continuous integration adds to `make test`.
-	$(PYTEST) -m 'ci and not slow'
+	$(PYTEST) -m 'ci and not slow' tests --ignore tests/research
 	set -- $$($(BIN)/python -m tests.changed); if [ $$# -gt 0 ]; then $(PYTEST) -m 'not slow' "$$@"; fi
 
 # Generators of clients, apart from the product: their dependencies differ.
