@@ -12,7 +12,7 @@ STAMP := $(VENV)/.installed
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --durations=30 --durations-min=1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-ci test-all test-ray test-gpu test-lowest conformance faults soak sbom audit generators typescript lint docs bench clean
+.PHONY: help setup run test test-ci test-all test-ray test-gpu test-lowest conformance faults soak sbom audit lock generators typescript lint docs bench clean
 
 help:  ## List the targets.
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -42,7 +42,7 @@ test: setup  ## Run the core's tests, in five minutes on two idle cores.
 
 # What `.ci/run` adds to `make test`: longer tests, and those of research and of plug-ins that changed.
 test-ci: setup  ## Run what continuous integration adds to `make test`.
-	$(PYTEST) -m 'ci and not slow'
+	$(PYTEST) -m 'ci and not slow' tests --ignore tests/research
 	set -- $$($(BIN)/python -m tests.changed); if [ $$# -gt 0 ]; then $(PYTEST) -m 'not slow' "$$@"; fi
 
 # Generators of clients, apart from the product: their dependencies differ.
@@ -88,17 +88,22 @@ soak: setup  ## Overload a server, then run mixed load, for SECONDS each.
 	$(BIN)/python -m tests.faults.soak overload --seconds $(SECONDS)
 	$(BIN)/python -m tests.faults.soak soak --seconds $(SECONDS)
 
-# A bill of materials of what is installed (CycloneDX, sbom.json), and known vulnerabilities of what constraints.txt pins,
-# which asks a database on the network. Their tools live apart from the product.
+# A bill of materials of what is installed (CycloneDX, sbom.json), and known vulnerabilities of what constraints.lock
+# pins, which asks a database on the network. Their tools live apart from the product.
 sbom: setup .supply/.installed  ## Write a bill of materials (CycloneDX, sbom.json).
 	.supply/bin/cyclonedx-py environment --output-reproducible --output-file sbom.json $(BIN)/python
 
 audit: .supply/.installed  ## Ask for known vulnerabilities of the pinned versions.
-	.supply/bin/pip-audit --requirement constraints.txt --no-deps --disable-pip
+	.supply/bin/pip-audit --requirement constraints.lock --require-hashes --disable-pip
+
+# The hashes of all files of the versions in constraints.txt, as the package index has them.
+lock: .supply/.installed  ## Write the hashes of the pinned versions into constraints.lock.
+	.supply/bin/uv pip compile --quiet --no-deps --generate-hashes --no-header --no-annotate --python-version 3.11 \
+		constraints.txt --output-file constraints.lock
 
 .supply/.installed:
 	$(PYTHON) -m venv .supply
-	.supply/bin/pip install -qq 'cyclonedx-bom>=7.5,<8' 'pip-audit>=2.10,<3'
+	.supply/bin/pip install -qq 'cyclonedx-bom>=7.5,<8' 'pip-audit>=2.10,<3' 'uv>=0.8,<1'
 	touch $@
 
 lint: setup  ## Check style, types, layers, sizes and the reasons of slow tests.

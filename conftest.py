@@ -92,13 +92,16 @@ hypothesis.settings.load_profile("spanseek")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give tests of HTTP and of the page their tiers.
 
-    HTTP tests run on SQLite in CI and on PostgreSQL in `make test-all`, those marked ``smoke`` a tier earlier.
+    HTTP tests run on SQLite in CI and on PostgreSQL in `make test-all`, those marked ``smoke`` a tier earlier. Those of
+    the page, which drive a browser, run in `make test-all`.
     """
     for item in items:
         is_smoke = item.get_closest_marker("smoke") is not None
         if item.get_closest_marker("postgresql") is not None:
             item.add_marker("ci" if is_smoke else "slow")
-        elif item.path.is_relative_to(_PAGE) or (item.path.parent == _HTTP and not is_smoke):
+        elif item.path.is_relative_to(_PAGE):
+            item.add_marker("slow")
+        elif item.path.parent == _HTTP and not is_smoke:
             item.add_marker("ci")
 
 

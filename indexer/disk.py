@@ -87,6 +87,8 @@ def named_error(error: BaseException) -> SpanseekError | None:
 
 def shortage(error: BaseException) -> SpanseekError | None:
     """The error for a shortage of the machine, which may pass; None for any other error."""
+    if isinstance(error, ResourcesExhausted | StorageFull):
+        return error
     if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:  # of a temporary database
         return storage_full("a temporary file", str(error))
     if isinstance(error, MemoryError):

@@ -1,8 +1,8 @@
 """Prints the tests of research and of the plug-ins that a change touches: ``python -m tests.changed``.
 
-The change is everything since the merge base with ``origin/main``, or since ``CI_BASE``. On main itself there is no
-merge base to compare with: then ``.ci/tested`` has the contents that ``make test-all`` has passed with, and everything
-that differs from them counts as changed. ``python -m tests.changed --record`` writes it.
+The change is everything since the merge base with ``origin/main``, or since ``CI_BASE``. On main itself the merge base
+is its newest commit. There ``.ci/tested``, if it exists, has the contents that ``make test-all`` has passed with, and
+everything that differs counts as changed. ``python -m tests.changed --record`` writes it.
 """
 
 import os
@@ -44,10 +44,10 @@ def content(path: str, revision: str = "HEAD") -> str:
 def before() -> Mapping[str, str]:
     """The hashes of all paths before the change."""
     base = os.environ.get("CI_BASE") or _git("merge-base", "HEAD", "origin/main")
-    if base and base != _git("rev-parse", "HEAD"):
-        return {path: content(path, base) for paths in parts().values() for path in paths}
-    lines = TESTED.read_text("utf-8").splitlines() if TESTED.exists() else []
-    return {path: hash for hash, _, path in (line.partition(" ") for line in lines)}
+    if TESTED.exists() and base in ("", _git("rev-parse", "HEAD")):
+        lines = TESTED.read_text("utf-8").splitlines()
+        return {path: hash for hash, _, path in (line.partition(" ") for line in lines)}
+    return {path: content(path, base or "HEAD") for paths in parts().values() for path in paths}
 
 
 def record() -> None:

@@ -9,7 +9,6 @@ from typing import IO, Final
 import typer
 
 from app.search.answers import ExportEnd, Hit
-from app.search.export import FORMATS
 from app.tabular import Format
 from models.atomic import make_folder, replacing
 
@@ -27,6 +26,8 @@ def check_new_file(path: Path, endings: tuple[str, ...]) -> None:
 
 def write_hits(path: Path, items: Iterable[Hit | ExportEnd]) -> ExportEnd:
     """Write hits to a file of the format that its ending names, and return what the export says at its end."""
+    from app.search.export import FORMATS  # the kernels of a search, which help does without
+
     ends: list[ExportEnd] = []
     format = FORMATS[FILES[path.suffix]]
     with new_file(path) as file:

@@ -22,9 +22,8 @@ from app.texts.restored_answers import (
 )
 from app.texts.span_answers import TooManySentences
 from indexer.engine.located import Located, require_documents
-from indexer.restorable.files import NAME
+from indexer.restorable.files import NAME, stored_restorable
 from indexer.restorable.models import Restoring
-from indexer.restorable.representation import stored_restorable
 from indexer.restorable.texts import Row, is_apart, rows_of
 from indexer.segments.reader import Segment
 from indexer.store import Store

@@ -21,6 +21,7 @@ import numpy as np
 from jaxtyping import Float16, Float32, Int, Int8, Integer, UInt8
 
 from indexer.arrays import starts_of
+from indexer.representations.base import Storing
 from indexer.representations.columns import ArrayRows
 from indexer.segments.mapping import mapped
 from models.encoders.restorable.base import Memory
@@ -87,3 +88,9 @@ def no_rows(dim: int, compared: int) -> RestorableRows:
         np.zeros(0, np.uint8),
         np.zeros(0, np.int64),
     )
+
+
+def stored_restorable(segment: Storing) -> RestorableRows:
+    """The restorable vectors of a segment whose collection has some."""
+    stored: RestorableRows = segment.stored[NAME]
+    return stored

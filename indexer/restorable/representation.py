@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from indexer.representations.base import EncodedWindow, Representation, Storing, Wanted
+from indexer.representations.base import EncodedWindow, Representation, Wanted
 from indexer.representations.columns import ColumnRepresentation
 from indexer.representations.stored import Dim, StoredDetails
 from indexer.restorable.files import COLUMNS, NAME, RestorableRows, no_rows
@@ -98,12 +98,6 @@ class RestorableRepresentation(ColumnRepresentation, Representation[Any]):
     def open(self, folder: Path, details: Details, count: int, files: Collection[str]) -> RestorableRows:
         """Map the files of a segment; raises ``SegmentCorrupt`` where their sizes do not fit."""
         return RestorableRows.open(folder, count, *_sizes(details))
-
-
-def stored_restorable(segment: Storing) -> RestorableRows:
-    """The restorable vectors of a segment whose collection has some."""
-    stored: RestorableRows = segment.stored[NAME]
-    return stored
 
 
 def _encoded(restorer: Restorer, texts: Sequence[str], units: Sequence[int]) -> RestorableRows:

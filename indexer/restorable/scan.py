@@ -15,8 +15,7 @@ from indexer.engine.query import Selection
 from indexer.engine.rows import SpanRows
 from indexer.engine.selection import best_of_documents, over_floor
 from indexer.engine.views import SegmentView
-from indexer.restorable.files import RestorableRows
-from indexer.restorable.representation import stored_restorable
+from indexer.restorable.files import RestorableRows, stored_restorable
 
 # Rows whose int8 vectors are widened at once: what stays in the processor's cache.
 _ROWS_AT_ONCE: Final = 4_096

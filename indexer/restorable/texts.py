@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from indexer.engine.place import Place, RestoredText, ScoredSpan
-from indexer.restorable.representation import stored_restorable
+from indexer.restorable.files import stored_restorable
 from indexer.segments.manifest import SegmentKey
 from indexer.segments.reader import Segment
 from models.encoders.restorable.base import Restoration, Restorer

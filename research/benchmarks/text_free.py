@@ -15,10 +15,10 @@ from pathlib import Path
 from statistics import fmean
 
 from indexer.indexing.pipeline import IndexJob
-from indexer.restorable.files import NAME
+from indexer.restorable.files import NAME, stored_restorable
 from indexer.restorable.models import load_restorer_of
 from indexer.restorable.pieces import pieces
-from indexer.restorable.representation import restorable_details, stored_restorable
+from indexer.restorable.representation import restorable_details
 from indexer.segments import layout
 from indexer.store import Store
 from indexer.types import Recipe

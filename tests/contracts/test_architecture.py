@@ -87,5 +87,6 @@ def test_the_executor_alone_loops_over_segments() -> None:
     assert {path: count for path, count in found.items() if count} == {
         "indexer/engine/executor.py": 2,
         "indexer/engine/snapshot.py": 2,
+        "indexer/engine/views.py": 1,
         "indexer/reading/stored_documents.py": 1,
     }

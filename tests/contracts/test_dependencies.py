@@ -67,3 +67,17 @@ def test_plug_ins_declare_what_they_import() -> None:
 def test_distributions_with_private_parts_in_use_have_an_upper_bound(name: str) -> None:
     declared = [each for path in (ROOT / "pyproject.toml", *PLUGINS) for each in requirements(path)]
     assert any(named(each) == name and "<" in each for each in declared)
+
+
+def test_every_pinned_version_has_its_hashes() -> None:
+    """`make audit` and installations with ``--require-hashes`` take files that are those of `make lock` alone."""
+    pinned = [line for line in (ROOT / "constraints.txt").read_text("utf-8").splitlines() if line[:1] not in ("", "#")]
+    locked = re.findall(
+        r"^(\S+==\S+)(?: ;[^\\]*)? \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)",
+        (ROOT / "constraints.lock").read_text("utf-8"),
+        re.MULTILINE,
+    )
+    versions = {f"{normalized(name)}=={version}" for name, _, version in (line.partition("==") for line, _ in locked)}
+    assert {
+        f"{normalized(name)}=={version}" for name, _, version in (line.partition("==") for line in pinned)
+    } == versions

@@ -12,7 +12,7 @@ from typer.main import get_command
 
 from app import __version__
 from app.cli import cli
-from app.settings import Settings
+from app.settings import settings_classes
 
 helm = pytest.importorskip("helm_python.chart", reason="the extra dev of Linux installs helm-python-sdk")
 errors = pytest.importorskip("helm_python.errors")
@@ -84,7 +84,7 @@ def test_probes_ask_routes_of_health_and_settings_are_settings() -> None:
         "livenessProbe": "/health/live",
         "readinessProbe": "/health/ready",
     }
-    known = {f"SPANSEEK_{name.upper()}" for name in Settings.model_fields}
+    known = {f"SPANSEEK_{name.upper()}" for kind in settings_classes() for name in kind.model_fields}
     assert {each["name"] for each in server["env"]} <= known
 
 

@@ -10,7 +10,7 @@ from typer.main import get_command
 
 from app import __version__
 from app.cli import cli
-from app.settings import Settings
+from app.settings import settings_classes
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "deploy" / "kuberay" / "cluster.yaml").read_text("utf-8")
@@ -50,7 +50,7 @@ def test_all_run_one_image_with_the_ray_that_is_tested(manifests, templates) -> 
 
 
 def test_every_setting_exists_and_the_engine_is_ray(templates) -> None:
-    settings = {f"SPANSEEK_{name.upper()}" for name in Settings.model_fields}
+    settings = {f"SPANSEEK_{name.upper()}" for kind in settings_classes() for name in kind.model_fields}
     names = set(environment(templates["servers"]))
     assert {name for name in names if name.startswith("SPANSEEK_")} <= settings
     assert environment(templates["servers"])["SPANSEEK_ENGINE"] == "ray"
@@ -83,7 +83,7 @@ def test_only_pods_of_the_cluster_reach_rays_ports(manifests, templates) -> None
     policies = {
         each["metadata"]["name"]: each["spec"] for each in yaml.safe_load_all(TEXT) if each["kind"] == "NetworkPolicy"
     }
-    cluster, http = (each["spec"] for each in policies)
+    cluster, http = policies["spanseek-ray"], policies["spanseek-http"]
     (own,) = cluster["podSelector"]["matchExpressions"]
     cluster_spec = manifests["RayCluster"]["spec"]
     (nodes,) = cluster_spec["workerGroupSpecs"]

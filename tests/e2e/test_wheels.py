@@ -1,4 +1,4 @@
-"""The wheels of product and client run without the checkout: what they need besides code is in them."""
+"""The wheels of product, client and plug-ins run without the checkout: what they need besides code is in them."""
 
 import json
 import os
@@ -41,9 +41,10 @@ def built(folder: Path) -> list[Path]:
     for name in PRODUCT:
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copyfile
         copy(ROOT / name, folder / name, **{"ignore": ignored} if copy is shutil.copytree else {})
-    shutil.copytree(ROOT / "client", folder / "client", ignore=ignored)
+    for name in ("client", "plugins"):
+        shutil.copytree(ROOT / name, folder / name, ignore=ignored)
     wheel = ["wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", folder / "wheels"]
-    run(sys.executable, "-m", "pip", *wheel, folder, folder / "client")
+    run(sys.executable, "-m", "pip", *wheel, folder, folder / "client", *sorted((folder / "plugins").iterdir()))
     return sorted((folder / "wheels").iterdir())
 
 
@@ -51,11 +52,12 @@ def built(folder: Path) -> list[Path]:
 @pytest.mark.timeout(900)
 def test_the_wheels_index_serve_and_search(tmp_path: Path) -> None:
     (tmp_path / "source").mkdir()
-    product, client = built(tmp_path / "source")
+    wheels = built(tmp_path / "source")
+    (client,) = (wheel for wheel in wheels if wheel.name.startswith("spanseek_client-"))
     assert client.stat().st_size < 200_000
     venv.create(tmp_path / "env", with_pip=False)
     python = tmp_path / "env" / "bin" / "python"
-    run(sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", product, client)
+    run(sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", *wheels)
     # Their dependencies are those of this environment; its own checkout is not among them.
     site = next((tmp_path / "env").glob("lib/*/site-packages"))
     others = [path for path in sys.path if path.endswith("site-packages")]

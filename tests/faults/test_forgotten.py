@@ -77,7 +77,7 @@ def upload(services: Services, collection: str, documents: list[Document], *, pa
 @pytest.fixture
 def services(copies: Any) -> Iterator[Services]:
     with copies()() as place, place.services() as made:
-        made.snapshots.delete("c", SNAPSHOT)
+        made.get(SnapshotService).delete("c", SNAPSHOT)
         yield made
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from app.collections.documents import DocumentService
+from app.collections.service import CollectionService
 from app.services import Services, open_store
 from app.settings import Settings
 from app.tasks.service import TaskService
@@ -41,7 +42,7 @@ def services(tmp_path: Path) -> Any:
     upgrade(settings.catalog_url)
     store = open_store(settings)
     made = Services(settings, store)
-    made.collections.create("c")
+    made.get(CollectionService).create("c")
     yield made
     store.catalog.close()
 

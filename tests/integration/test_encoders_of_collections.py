@@ -12,6 +12,7 @@ from app.collections.documents import DocumentService
 from app.collections.recipes import CollectionOptions
 from app.collections.service import CollectionService
 from app.requests import SearchRequest
+from app.search.service import SearchService
 from app.services import Services, open_store
 from app.settings import Settings
 from indexer.catalog.schema import upgrade
@@ -60,10 +61,11 @@ def test_recipes_remember_their_backbones_and_one_server_serves_all(settings, se
     with closing(store.catalog):
         other = Services(settings, store)
         for name in names:
-            (answer,) = other.search.search(SearchRequest(name, text="nobody saw the cat", top_k=1))
+            (answer,) = other.get(SearchService).search(SearchRequest(name, text="nobody saw the cat", top_k=1))
             assert [hit.document_id for hit in answer.hits] == ["a"]
             assert (
-                other.documents.upsert(name, [document("c", "The door stood open.")]).outcomes["c"].status == "indexed"
+                other.get(DocumentService).upsert(name, [document("c", "The door stood open.")]).outcomes["c"].status
+                == "indexed"
             )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from app.collections.service import CollectionService
 from app.services import Services, open_store
 from app.settings import Settings
 from app.tasks import service
@@ -31,7 +32,7 @@ def services(url: str, tmp_path: Path) -> Iterator[Services]:
     settings = Settings(_env_file=None, data_dir=folder, encoder="hashing", database_url=url, task_backlog_bytes=LIMIT)
     store = open_store(settings)
     made = Services(settings, store)
-    made.collections.create("c")
+    made.get(CollectionService).create("c")
     yield made
     store.close()
 

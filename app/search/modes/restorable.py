@@ -15,9 +15,8 @@ from indexer.engine.named_spans import NamedSpan
 from indexer.engine.place import ScoredSpan
 from indexer.engine.query import Selection
 from indexer.engine.snapshot import Snapshot
-from indexer.restorable.files import NAME
+from indexer.restorable.files import NAME, stored_restorable
 from indexer.restorable.models import Restoring, fingerprint
-from indexer.restorable.representation import stored_restorable
 from indexer.restorable.scan import SentenceCounts, SentenceQuery, SentenceScan, cosines_of
 from indexer.restorable.texts import rows_of
 from indexer.types import Recipe

@@ -15,12 +15,13 @@ from indexer.segments.layout import MANIFEST
 from indexer.segments.local import link_segments
 from indexer.segments.manifest import FileEntry, Manifest, SegmentKey, damages, read_manifest
 from indexer.segments.opened import damage_of, forget_segment, isolate, open_segment
+from indexer.segments.options import SegmentsOptions
 from indexer.segments.reader import Segment
 from indexer.segments.storage import CollectionFolders
 from indexer.types import SegmentInfo, SegmentPlace
 from spanseek_bucket.cache import SegmentCache
 from spanseek_bucket.collections import BucketCollections
-from spanseek_bucket.objects import Bucket, ObjectMissing
+from spanseek_bucket.objects import Bucket, ObjectMissing, open_bucket
 from spanseek_bucket.upload import AT_ONCE, path_of, upload
 
 # Seconds until a segment that was damaged in the bucket is fetched again.
@@ -207,3 +208,8 @@ class BucketSegments:
             raise SegmentCorrupt(f"{folder.name}: {name} is missing in the bucket.", hint=_HINT) from error
         fault = "is damaged in the bucket: its size or SHA-256 is not the one that was published"
         raise SegmentCorrupt(f"{folder.name}: {name} {fault}.", hint=_HINT)
+
+
+def open_segments(options: SegmentsOptions) -> BucketSegments:
+    """The segments of a bucket at the URL of the options. Raises ``SegmentsUnavailable`` for a URL that names none."""
+    return BucketSegments(open_bucket(options.url), options.folder, options.cache_bytes)

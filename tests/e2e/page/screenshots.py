@@ -17,10 +17,10 @@ from typing import Any
 
 from PIL import Image
 from playwright.sync_api import sync_playwright
-from tests.e2e.page.test_page_cluster import state
 
 from app.settings import Settings
 from indexer.catalog.schema import upgrade
+from plugins.ray.tests.test_page_cluster import state
 from tests.serving import running
 
 ROOT = Path(__file__).parents[3]

@@ -32,7 +32,7 @@ def test_a_trusted_proxy_names_the_prefix_and_the_client(behind, caplog) -> None
     assert client.get("/openapi.json").json()["servers"] == [{"url": "/tools/spanseek"}]
     with caplog.at_level("INFO", logger="app.http.middleware"):
         client.get("/tools/spanseek/collections/sample")
-    assert "203.0.113.9 GET /collections/{collection} 200" in caplog.text
+    assert "203.0.113.9 - GET /collections/{collection} 200" in caplog.text
 
 
 def test_nobody_else_does(behind, caplog) -> None:
@@ -42,7 +42,7 @@ def test_nobody_else_does(behind, caplog) -> None:
     assert "servers" not in client.get("/openapi.json").json()
     with caplog.at_level("INFO", logger="app.http.middleware"):
         client.get("/collections")
-    assert "192.0.2.1 GET /collections 200" in caplog.text
+    assert "192.0.2.1 - GET /collections 200" in caplog.text
 
 
 def test_a_setting_names_the_prefix_without_any_header(behind) -> None:
