@@ -8,6 +8,8 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 _BLOCK = re.compile(r"^```(?:toml|python)\n# (\S+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
@@ -38,7 +40,7 @@ def run(script: str, *folders: Path, data: Path) -> object:
     """What a script prints last, as JSON, in a process that finds the distributions of these folders."""
     paths = f"import sys; sys.path[:0] = {[str(path) for path in (*folders, ROOT)]!r}\n"
     command = [sys.executable, "-c", paths + script, str(data)]
-    child = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+    child = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
     assert child.returncode == 0, child.stderr
     return json.loads(child.stdout.splitlines()[-1])
 
@@ -89,6 +91,7 @@ print(json.dumps({
 """
 
 
+@pytest.mark.ci("starts a process that serves")
 def test_a_route_a_command_and_a_task_take_under_sixty_lines(tmp_path: Path) -> None:
     files = walk_through()
     assert sum(bool(line.strip()) for text in files.values() for line in text.splitlines()) < 60
@@ -115,6 +118,8 @@ notes = "spanseek_notes.tables:BRANCH"
 """,
     "spanseek_notes/tables.py": """
 from pathlib import Path
+
+import pytest
 from sqlalchemy import Column, ForeignKey, Table, Text, insert, select
 from indexer.catalog.branches import Branch
 from indexer.catalog.sql import id_type
@@ -154,6 +159,8 @@ STEP = """
 import json
 from contextlib import closing
 from pathlib import Path
+
+import pytest
 from sqlalchemy import inspect, text
 from indexer.catalog import schema
 from indexer.catalog.claims import claim_task, finish_task
@@ -212,6 +219,7 @@ with closing(Catalog(url)) as catalog, catalog.database.read() as connection:
 """
 
 
+@pytest.mark.ci("starts four processes")
 def test_tables_of_a_plugin_come_and_stay_whether_it_is_installed_or_not(tmp_path: Path) -> None:
     installed, data = tmp_path / "installed", tmp_path / "catalog.db"
     install(installed, TABLES)
